@@ -23,7 +23,7 @@ export interface BenchService {
 }
 
 /** The variables and the options with which `npm start` runs Node. */
-async function environmentOfStart(): Promise<Record<string, string>> {
+export async function environmentOfStart(): Promise<Record<string, string>> {
   const { scripts } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
   const [variables, options] = (scripts.start as string).split(' node ');
   const set = variables!.split(' ').map((variable) => variable.split('=') as [string, string]);

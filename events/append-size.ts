@@ -1,4 +1,4 @@
-// The size limits of an append. EventStoreDB refuses an append of more than 1 MiB (its MaxAppendSize from 23.10 to 25.0), so
+// The sizes of events, and the limits of an append. EventStoreDB refuses an append of more than 1 MiB (its MaxAppendSize from 23.10 to 25.0), so
 // every adapter of the port refuses it, and a writer that keeps the limit works with each of them.
 
 /** The most bytes that the events of one append have together, each counted by `eventBytes`. */
@@ -22,6 +22,19 @@ interface Sized {
 /** An event's bytes, as EventStoreDB counts them: the JSON of its data and metadata, and two for each unit of its type. */
 export const eventBytes = ({ type, data, metadata }: Sized): number =>
   jsonBytes(data) + jsonBytes(metadata) + 2 * type.length;
+
+/** The property by which an adapter tells an event's size. On a prototype, so that an event equals the plain object with its values. */
+export const SIZE = Symbol('size of the event');
+
+/** The size of a recorded event, without parsing it where its adapter knows it: then in characters. Damaged data counts nothing. */
+export function sizeOf(event: Sized & { [SIZE]?: number }): number {
+  if (event[SIZE] !== undefined) return event[SIZE];
+  try {
+    return eventBytes(event);
+  } catch {
+    return 0;
+  }
+}
 
 /** The bytes of a value as JSON in UTF-8; 0 for a value that JSON cannot express, such as undefined. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');

@@ -19,8 +19,8 @@ export interface FollowerStatus {
   follower: string;
   projection: string;
   version: number;
-  /** `building`: it is being made anew, beside the one that is read. */
-  state: 'live' | 'building';
+  /** `building`: it is being made anew, beside the one that is read; `failed`: that waits for an operator. */
+  state: 'live' | 'building' | 'failed';
   position: Position;
   parked_events: number;
   /** Events of the log that it has not applied; at most `MOST_COUNTED` are counted. */
@@ -88,11 +88,11 @@ const followerOf = (found: readonly ProjectorState[], projection: string): Proje
 type Row = Omit<FollowerStatus, 'lag_events' | 'lag_ms'>;
 
 function rowsOf({ _id: follower, checkpoint }: ProjectorState, state: ProjectionState): Row[] {
-  const { _id: projection, generation, version, parked, next } = state;
+  const { _id: projection, generation, version, parked, next, failed } = state;
   const of = { follower, projection };
   const live: Row = { ...of, version, state: 'live', position: checkpoint, parked_events: parked };
   const rows = generation > 0 ? [live] : [];
   if (next === null) return rows;
   const { version: next_version, checkpoint: position, parked: parked_events } = next;
-  return [...rows, { ...of, version: next_version, state: 'building', position, parked_events }];
+  return [...rows, { ...of, version: next_version, state: failed ? 'failed' : 'building', position, parked_events }];
 }

@@ -11,6 +11,8 @@ import type { StatsDocument } from '../readmodels/stats.ts';
 import { type Apart, TOGETHER } from './put-off.ts';
 
 const AT_ONCE = 1000;
+/** Statistics in one read: each document has up to 500 domains. */
+const READ_AT_ONCE = 100;
 
 /** Returns the position of the last event that it appended; null when it appended none. */
 export async function completeJobs(
@@ -32,16 +34,20 @@ export async function completeJobs(
     due.filter(({ due }) => due === 'completion'),
     due.filter(({ due }) => due === 'ceiling'),
   ];
-  // The projector writes statistics and jobs in one transaction, so these counts are complete, unless somebody has dropped some.
-  const found = finished.length > 0 ? await stats.getMany(finished.map(({ _id }) => _id)) : [];
-  const counted = new Map(found.map((document) => [document._id, document]));
-  await apart.each(finished, async (job) => {
-    const { _id, completed_urls } = job;
-    const statistics = counted.get(_id);
-    const is_counted = statistics?.checked_urls === completed_urls;
-    const broken_urls = is_counted ? statistics.broken_urls : await brokenInLog(log, job);
-    return note(commands.complete(_id, { completed_urls, broken_urls }, context(_id), job));
-  });
+  for (let from = 0; from < finished.length; from += READ_AT_ONCE) {
+    const some = finished.slice(from, from + READ_AT_ONCE);
+    // The projector writes statistics and jobs in one transaction, so these counts are complete, unless somebody has dropped some.
+    const counted = new Map(
+      (await stats.getMany(some.map(({ _id }) => _id))).map((document) => [document._id, document]),
+    );
+    await apart.each(some, async (job) => {
+      const { _id, completed_urls } = job;
+      const statistics = counted.get(_id);
+      const is_counted = statistics?.checked_urls === completed_urls;
+      const broken_urls = is_counted ? statistics.broken_urls : await brokenInLog(log, job);
+      return note(commands.complete(_id, { completed_urls, broken_urls }, context(_id), job));
+    });
+  }
   // Only the log knows which ceiling it is.
   await apart.each(at_ceiling, ({ _id, credits_allocated }) =>
     note(commands.run(_id, { type: 'pauseAtCeiling', credits_allocated }, context(_id))),

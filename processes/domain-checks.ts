@@ -17,7 +17,7 @@ const PART_BYTES = 512 * 1024;
 /** Jobs in one pass. */
 const AT_ONCE = 1000;
 /** Statistics in one read: each document has up to 500 domains. */
-const READ_AT_ONCE = 100;
+const READ_AT_ONCE = 50;
 const SPACING_MS = 500;
 /** While jobs keep ending, a pass records the jobs of this time together, because small jobs often name the same domains. */
 const BUSY_MS = 2_000;

@@ -1,13 +1,8 @@
 // Builds a new generation of a projection beside the live one, while the live run goes on; flips when both are at the same
 // position in the log; drops the old generation when no reader can still be in it.
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import {
-  BEGINNING,
-  type EventStore,
-  type Position,
-  type RecordedEvent,
-  type SubscriptionBatch,
-} from '../events/event-store.ts';
+import { BEGINNING, type EventStore, type Position, type SubscriptionBatch } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
@@ -21,11 +16,12 @@ import {
   withoutNext,
 } from '../readmodels/projection-state.ts';
 import { pause } from '../time/pause.ts';
-import { readUrls, type UrlsOf } from './checked-urls.ts';
+import { type UrlsOf, withUrls } from './checked-urls.ts';
 import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
+import { BUILD_PART, PartCutter } from './parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
-import { BUILD_PART_URLS, partsOf, type Reached, stateIn, takeEvents } from './take-events.ts';
+import { isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
   log: EventStore;
@@ -37,9 +33,18 @@ export interface BuildOptions {
   signal: AbortSignal;
   /** Milliseconds that never go back. */
   monotonic: () => number;
+  /** Who builds: a process or thread, until a failure. */
+  builder: { id: string };
+  /** Called with the projection that is built, and with null at the end. */
+  building: (projection: string | null) => void;
 }
 
-const BUILD_PAGE = 1000;
+/** With as few events left, a build closes the gap while the live run waits. */
+const FEW_EVENTS = 1000;
+/** A build whose builders end one after the other, without a step forward, is no longer tried. */
+const MAX_BUILDERS = 5;
+const MAX_REASON_CHARS = 1000;
+const FAILED = 'the build of a read model failed and waits for an operator: the live one stays, and all others go on';
 /** The interval between two looks for requested rebuilds. */
 const LOOK_MS = 1000;
 /**
@@ -48,9 +53,10 @@ const LOOK_MS = 1000;
  */
 export const GRACE_MS = 15 * 60_000;
 
-type Next = NonNullable<ProjectionState['next']>;
+type Next = Required<NonNullable<ProjectionState['next']>>;
 
 function isToBuild(projection: Projection, state: ProjectionState): boolean {
+  if (state.failed?.version === projection.version) return false;
   return state.rebuild || state.next !== null || state.version !== projection.version;
 }
 
@@ -81,12 +87,44 @@ export async function stateOf(documents: Documents, name: string): Promise<Proje
   return projectionState(name, await documents.reading(projectionStates).get(name));
 }
 
-/** Builds the projection's next generation and flips to it; continues an interrupted build from its checkpoint. */
+/**
+ * Builds the projection's next generation and flips to it; continues an interrupted build from its checkpoint. A build that cannot go on
+ * waits for an operator, and the projector goes on without it. Throws `Overtaken` and the store's errors.
+ */
 export async function build(options: BuildOptions, projection: Projection): Promise<void> {
-  const { documents, fence, logger, signal } = options;
+  const { fence, signal, builder, building } = options;
+  const { name, version } = projection;
+  building(name);
+  try {
+    await buildNext(options, projection);
+  } catch (error) {
+    if (signal.aborted || error instanceof Overtaken) throw error;
+    if (isOfStore(error)) {
+      if (!isPassing(error)) builder.id = randomUUID(); // counts as another that did not get on
+      throw error;
+    }
+    const failed = {
+      version,
+      reason: String((error as Error | undefined)?.message ?? error).slice(0, MAX_REASON_CHARS),
+    };
+    options.logger.error({ err: error, projection: name }, FAILED);
+    await fence.inTurn((commit) => noteFailure(commit, name, failed));
+  } finally {
+    building(null);
+  }
+}
+
+async function buildNext(options: BuildOptions, projection: Projection): Promise<void> {
+  const { documents, fence, logger, signal, builder } = options;
   const used = numbersOf(projection, await documents.names());
-  const next = await fence.inTurn((commit) => begin(commit, projection, used));
+  const next = await fence.inTurn((commit) => begin(commit, projection, { used, builder: builder.id }));
   if (next === null) return;
+  if (next.builders.length > MAX_BUILDERS) {
+    throw new Error(
+      `its last ${MAX_BUILDERS} tries ended, with their process, their thread or an error of the store, before one got on from ` +
+        (next.checkpoint === BEGINNING ? 'the beginning of the log' : `position ${next.checkpoint}`),
+    );
+  }
   const made = projection.collections.map((spec) => inGeneration(spec, next.generation));
   for (const spec of made) await documents.collection(spec);
   if (next.checkpoint === BEGINNING) {
@@ -107,7 +145,7 @@ export async function build(options: BuildOptions, projection: Projection): Prom
   const passBeside = () => pass((work) => fence.inTurn(work));
   /** The last events are read while the live run waits for its turn, so that both end at one position. */
   async function atOnePosition(work: (commit: Commit) => Promise<void>): Promise<void> {
-    while ((await passBeside()) > BUILD_PAGE);
+    while ((await passBeside()) > FEW_EVENTS);
     await fence.inTurn(async (commit) => {
       await pass((read) => read(commit));
       await work(commit);
@@ -157,7 +195,11 @@ function numbersOf({ collections }: Projection, names: readonly string[]): numbe
 }
 
 /** Returns the generation to fill, with a number that is not `used`; null when the projection needs no build. Gives up a build of another version. */
-async function begin(commit: Commit, projection: Projection, used: readonly number[]): Promise<Next | null> {
+async function begin(
+  commit: Commit,
+  projection: Projection,
+  { used, builder }: { used: readonly number[]; builder: string },
+): Promise<Next | null> {
   let next: Next | null = null;
   await commit(async (inside) => {
     const states = await inside.collection(projectionStates);
@@ -170,12 +212,23 @@ async function begin(commit: Commit, projection: Projection, used: readonly numb
         state.next = { version: projection.version, generation, checkpoint: BEGINNING, parked: 0 };
         state.rebuild = false;
       }
-      await states.write([{ replace: state }]);
     }
-    next = state.next;
+    if (state.next) {
+      const builders = [...new Set([...(state.next.builders ?? []), builder])];
+      state = { ...state, next: (next = { ...state.next, builders }) };
+    }
+    await states.write([{ replace: state }]);
     return {};
   });
   return next;
+}
+
+async function noteFailure(commit: Commit, name: string, failed: ProjectionState['failed']): Promise<void> {
+  await commit(async (inside) => {
+    const { states } = await stateIn(inside, name);
+    await states.write([{ update: name, set: { $set: { failed } } }]);
+    return {};
+  });
 }
 
 /** Notes the identities of `names` beside those of the other collections that are still there. */
@@ -221,23 +274,21 @@ export async function readParts(
   take: (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>,
 ): Promise<number> {
   let taken = 0;
-  async function takePage(events: RecordedEvent[], position: Position): Promise<void> {
-    for (const part of partsOf({ events, position }, [projection], BUILD_PART_URLS)) {
+  async function takePart(part: SubscriptionBatch): Promise<void> {
+    for await (const { events, position, urls_of } of withUrls(listing, part)) {
       signal.throwIfAborted();
-      await take(part, await readUrls(listing, part.events));
+      await take({ events, position }, urls_of);
     }
-    taken += events.length;
   }
   if (from >= until) return 0;
-  let page: RecordedEvent[] = [];
+  const cutter = new PartCutter([projection], BUILD_PART);
   for await (const event of log.readAll({ from, filter: { types: projection.types } })) {
     if (event.position > until) break;
-    page.push(event);
-    if (page.length < BUILD_PAGE) continue;
-    await takePage(page, event.position);
-    page = [];
+    const part = cutter.add(event);
+    taken += 1;
+    if (part) await takePart(part);
   }
-  await takePage(page, until);
+  await takePart(cutter.end(until));
   return taken;
 }
 
@@ -248,7 +299,9 @@ const reachedIn =
     const { next } = projectionState(projection.name, await states.get(projection.name));
     // A rebuild requested meanwhile has given this build up.
     if (next?.generation !== generation || next.checkpoint > position) throw new Overtaken();
-    await states.write([{ update: projection.name, set: { $set: { 'next.checkpoint': position } } }]);
+    await states.write([
+      { update: projection.name, set: { $set: { 'next.checkpoint': position, 'next.builders': [] } } },
+    ]);
     return {};
   };
 
@@ -273,7 +326,7 @@ async function flip(fence: Fence, commit: Commit, { target, at, verified }: Flip
     const flipped: ProjectionState = {
       ...state,
       ...{ version: next.version, generation, parked: next.parked, next: null, collections },
-      ...{ verify: false, verified },
+      ...{ failed: null, verify: false, verified },
       retired: state.generation > 0 ? [...state.retired, old] : state.retired,
     };
     await states.write([{ replace: flipped }]);

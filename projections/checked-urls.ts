@@ -1,6 +1,6 @@
 // The URLs of `URLChecked` events, read from the listings of their jobs before a transaction begins.
 import { endOf, namesUrls, urlsOf } from '../events/checked-range.ts';
-import type { RecordedEvent } from '../events/event-store.ts';
+import type { Position, RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import { checksOf } from '../events/streams.ts';
 import type { ListedUrls, UrlListing } from '../events/url-listing.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
@@ -27,9 +27,59 @@ export function checkedIn(event: RecordedEvent): number {
 
 /** Listings that are read at once. */
 const JOBS_AT_ONCE = 16;
+/** The URLs of so many checks are read before their length is looked at. */
+const URLS_A_LOOK = 2000;
+/** The URLs of one transaction have at most this many characters, and those of one look more. */
+const MAX_CHARS = 8_000_000;
 
-/** Reads the URLs of all ranges among the events. Rejects with the log's errors. */
-export async function readUrls(listing: UrlListing, events: readonly RecordedEvent[]): Promise<UrlsOf> {
+/** A part of the log's events with the URLs of its checks. */
+export interface PartWithUrls extends SubscriptionBatch {
+  urls_of: UrlsOf;
+}
+
+/** Reads the URLs of all ranges of a part, and cuts the part where they are long. Throws the log's errors. */
+export async function* withUrls(
+  listing: UrlListing,
+  { events, position }: SubscriptionBatch,
+): AsyncGenerator<PartWithUrls, void> {
+  let from = 0;
+  let found = new Map<string, ListedUrls>();
+  let chars = 0;
+  for (const look of looksAt(events)) {
+    if (chars >= MAX_CHARS) {
+      yield partOf(events.slice(from, look.from), events[look.from - 1]!.position, found);
+      [from, found, chars] = [look.from, new Map(), 0];
+    }
+    for (const [id, listed] of await readUrls(listing, events.slice(look.from, look.end))) {
+      found.set(id, listed);
+      for (const url of listed.urls) chars += url.length;
+    }
+  }
+  yield partOf(from === 0 ? events : events.slice(from), position, found);
+}
+
+function partOf(
+  events: RecordedEvent[],
+  position: Position,
+  found: ReadonlyMap<string, Readonly<ListedUrls>>,
+): PartWithUrls {
+  return { events, position, urls_of: ({ id }) => found.get(id) ?? NONE };
+}
+
+/** Ranges of neighbouring events, each with about `URLS_A_LOOK` checks. */
+function* looksAt(events: readonly RecordedEvent[]): Generator<{ from: number; end: number }> {
+  let [from, urls] = [0, 0];
+  for (const [n, event] of events.entries()) {
+    urls += checkedIn(event);
+    if (urls < URLS_A_LOOK) continue;
+    yield { from, end: n + 1 };
+    [from, urls] = [n + 1, 0];
+  }
+  if (urls > 0) yield { from, end: events.length };
+}
+
+/** Reads the URLs of all ranges among the events, by event. */
+async function readUrls(listing: UrlListing, events: readonly RecordedEvent[]): Promise<Map<string, ListedUrls>> {
   const found = new Map<string, ListedUrls>();
   const jobs = [...Map.groupBy(events.filter(isChecked).filter(checkedIn), ({ data }) => data.job_id)];
   for (let from = 0; from < jobs.length; from += JOBS_AT_ONCE) {
@@ -41,5 +91,5 @@ export async function readUrls(listing: UrlListing, events: readonly RecordedEve
       }),
     );
   }
-  return ({ id }) => found.get(id) ?? NONE;
+  return found;
 }

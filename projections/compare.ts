@@ -10,8 +10,8 @@ export interface CompareOptions extends Sides {
   advanced?: (documents: number) => void;
 }
 
-/** Documents that looked different are read again so many at once. */
-const AGAIN_AT_ONCE = 200;
+/** Documents that looked different are read again so many at once. A job's statistics have up to half a megabyte. */
+const AGAIN_AT_ONCE = 50;
 /** The differences that are told one by one. */
 export const MOST_TOLD = 100;
 

@@ -1,14 +1,15 @@
 // The live run: reads the log once for all live projections, and writes their documents and the checkpoint in one
 // transaction.
 import type { Logger } from 'pino';
-import type { EventStore } from '../events/event-store.ts';
+import type { EventStore, SubscriptionBatch } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import { pause } from '../time/pause.ts';
-import { readUrls } from './checked-urls.ts';
+import { withUrls } from './checked-urls.ts';
 import type { Fence } from './fence.ts';
 import { endCatchingUp, isRemovable } from './other-log.ts';
+import { BUILD_PART, LIVE_PART, partsOf } from './parts.ts';
 import type { Projection, Target } from './projection.ts';
-import { BUILD_PART_URLS, LIVE_PART_URLS, partsOf, type Reached, takeEvents } from './take-events.ts';
+import { type Reached, takeEvents } from './take-events.ts';
 
 export interface LiveRunOptions {
   log: EventStore;
@@ -35,11 +36,9 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
   const from = fence.state.checkpoint;
   if (fence.state.catching_up_to !== null) await endCatchingUp({ log, fence, types });
   for await (const batch of log.subscribe({ from, filter: { types }, signal })) {
-    const max_urls = fence.state.catching_up_to === null ? LIVE_PART_URLS : BUILD_PART_URLS;
-    for (const part of partsOf(batch, projections, max_urls)) {
+    const limits = fence.state.catching_up_to === null ? LIVE_PART : BUILD_PART;
+    for await (const { urls_of, ...part } of partsWithUrls(listing, partsOf(batch, projections, limits))) {
       if (signal.aborted) return;
-      listing.note(part.events);
-      const urls_of = await readUrls(listing, part.events);
       await fence.inTurn((commit) => {
         const targets = projections.flatMap((projection): Target[] => {
           const generation = fence.state.generations[projection.name];
@@ -58,6 +57,13 @@ export async function runLive(options: LiveRunOptions): Promise<void> {
       advanced();
     }
     if (spacing_ms > 0 && batch.events.length < FULL_BATCH) await pause(spacing_ms, signal);
+  }
+}
+
+async function* partsWithUrls(listing: UrlListing, parts: Iterable<SubscriptionBatch>) {
+  for (const part of parts) {
+    listing.note(part.events);
+    yield* withUrls(listing, part);
   }
 }
 

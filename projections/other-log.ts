@@ -60,7 +60,7 @@ async function retireAll(inside: Inside, { state: { _id: follower } }: Fence): P
     const { retired } = withoutNext(state);
     const { generation, collections } = state;
     const old = generation > 0 ? [{ generation, collections }] : [];
-    const nothing = { version: 0, generation: 0, parked: 0, next: null, rebuild: false };
+    const nothing = { version: 0, generation: 0, parked: 0, next: null, failed: null, rebuild: false };
     await states.write([{ replace: { ...state, ...nothing, retired: [...retired, ...old] } }]);
   }
 }

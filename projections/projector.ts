@@ -1,4 +1,5 @@
 // Runs the projections: the live run of all, and beside it the builds of new projections and new versions.
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
@@ -31,7 +32,13 @@ export interface ProjectorOptions {
   advanced?: (position: Position, is_building: boolean) => void;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
+  /** Default: this thread. */
+  builder?: BuildOptions['builder'];
+  /** Called with the projection that is built, and with null at the end. */
+  building?: BuildOptions['building'];
 }
+
+const THIS_THREAD = { id: randomUUID() };
 
 /** A follower with a checkpoint and a lease of its own. */
 export interface FollowerOptions {
@@ -94,7 +101,11 @@ async function project(options: ProjectorOptions): Promise<void> {
   const types = [...new Set(projections.flatMap((projection) => projection.types))];
   await adoptLog({ ...options, fence, types });
   const { listing = openUrlListing(log) } = options;
-  const building: BuildOptions = { log, listing, documents, fence, projections, logger, signal, monotonic };
+  const { builder = THIS_THREAD, building: say = () => {} } = options;
+  const building: BuildOptions = {
+    ...{ log, listing, documents, fence, projections, logger, signal, monotonic },
+    ...{ builder, building: say },
+  };
   await dropOrphans(building);
   await rebuildDropped(options, fence);
   // On empty documents all projections are built first, so that the live run reads the log once for all of them.

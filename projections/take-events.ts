@@ -5,10 +5,11 @@ import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts'
 import { traced } from '../events/tracing.ts';
 import { type CollectionSpec, type Document, type Inside, TransactionTooLarge } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
-import { checkedIn, type UrlsOf } from './checked-urls.ts';
+import type { UrlsOf } from './checked-urls.ts';
 import { type Beside, type Commit, type FenceChanges, Overtaken } from './fence.ts';
 import { type Inserts, insertAhead, insertInside } from './insert.ts';
-import type { OpenCollection, Projection, Target } from './projection.ts';
+import { isHeavy } from './parts.ts';
+import type { OpenCollection, Target } from './projection.ts';
 
 /** At most this many parked events of a generation are kept; further ones are only counted. */
 const MAX_PARKED = 1000;
@@ -35,49 +36,6 @@ class NotTaken extends Error {
     super(`${target.projection.name} could not apply an event`, { cause });
     this.target = target;
   }
-}
-
-/** An event whose data is damaged is not heavy: the projection throws when it takes it. */
-function isHeavy(event: RecordedEvent, projections: readonly Projection[]): boolean {
-  try {
-    return projections.some(({ types, isHeavy }) => types.includes(event.type) && isHeavy?.(event));
-  } catch {
-    return false;
-  }
-}
-
-/** A live part has at most this many checked URLs, so that a transaction is short. */
-export const LIVE_PART_URLS = 5000;
-/**
- * Few large parts rewrite the documents of a job's domains less often. The live run waits for its turn for as long as one takes: 0.8 s
- * of processor time.
- */
-export const BUILD_PART_URLS = 100_000;
-
-/** Cuts a batch into parts of at most `max_urls` checked URLs, or of one event; each heavy event is a part of its own. */
-export function* partsOf(
-  { events, position }: SubscriptionBatch,
-  projections: readonly Projection[],
-  max_urls: number,
-): Generator<SubscriptionBatch> {
-  let from = 0;
-  let urls = 0;
-  for (const [n, event] of events.entries()) {
-    const is_heavy = isHeavy(event, projections);
-    const more = checkedIn(event);
-    if (n > from && (is_heavy || urls + more > max_urls)) {
-      yield { events: events.slice(from, n), position: events[n - 1]!.position };
-      from = n;
-      urls = 0;
-    }
-    urls += more;
-    if (!is_heavy) continue;
-    const is_last = n === events.length - 1;
-    yield { events: [event], position: is_last ? position : event.position };
-    if (is_last) return;
-    from = n + 1;
-  }
-  yield { events: events.slice(from), position };
 }
 
 /**
@@ -184,18 +142,20 @@ async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
   }
 }
 
-const STORE_CODES = [
-  ...['write_conflict', 'transaction_too_large', 'unavailable', 'storage_full'],
-  ...['ERR_SQLITE_ERROR', 'ABORT_ERR'],
-];
+const PASSING_CODES = ['write_conflict', 'unavailable', 'storage_full', 'ABORT_ERR'];
+const STORE_CODES = [...PASSING_CODES, 'transaction_too_large', 'ERR_SQLITE_ERROR'];
+const codeOf = (error: unknown) => String(((error ?? {}) as { code?: unknown }).code);
+
+/** Whether the store says of its error that it passes. */
+export const isPassing = (error: unknown): boolean => PASSING_CODES.includes(codeOf(error));
 
 /**
  * Whether the store caused the error, so that another attempt or an operator may mend it. When MongoDB refuses a document, the
  * adapter throws a code of the port; its other errors, such as a missing right, would come for every event.
  */
 export function isOfStore(error: unknown): boolean {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  return STORE_CODES.includes(String(code)) || String(name).startsWith('Mongo');
+  const { name } = (error ?? {}) as { name?: unknown };
+  return STORE_CODES.includes(codeOf(error)) || String(name).startsWith('Mongo');
 }
 
 /** The state of a projection inside a transaction, and the collection that has it. */

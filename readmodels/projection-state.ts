@@ -15,8 +15,10 @@ export interface ProjectionState extends Document {
   identities: { [collection: string]: string };
   /** The number of events that the live generation lacks, because the projection threw at them. */
   parked: number;
-  /** The generation that a build is filling, and its checkpoint. */
-  next: { version: number; generation: number; checkpoint: Position; parked: number } | null;
+  /** The generation that a build is filling, and its checkpoint. `builders`: those that began since the checkpoint moved last. */
+  next: { version: number; generation: number; checkpoint: Position; parked: number; builders?: string[] } | null;
+  /** Why the build of a version waits for an operator, who asks for a rebuild. */
+  failed: { version: number; reason: string } | null;
   /** Earlier generations, kept for readers that began in them. New reads use the live one. */
   retired: { generation: number; collections: string[] }[];
   /** An operator has requested a rebuild. */
@@ -125,7 +127,7 @@ export function inGeneration<T extends Document>(spec: CollectionSpec<T>, genera
 /** Fills the fields that a stored document lacks: an older version wrote it, or there is none yet. */
 export function projectionState(name: string, stored: ProjectionState | null): ProjectionState {
   const nothing = { version: 0, generation: 0, collections: [], identities: {}, parked: 0, next: null, retired: [] };
-  return { ...nothing, rebuild: false, verify: false, verified: null, ...stored, _id: name };
+  return { ...nothing, failed: null, rebuild: false, verify: false, verified: null, ...stored, _id: name };
 }
 
 export function projectorState(stored: ProjectorState | null, follower: Follower = PROJECTOR): ProjectorState {
@@ -153,8 +155,11 @@ export async function requestRebuild(
     const states = await inside.collection(projectionStates);
     const state = projectionState(projection, await states.get(projection));
     const goes_on = state.next !== null && (continues === 'any' || state.next.version === continues);
-    const build = goes_on ? {} : { ...withoutNext(state), rebuild: true };
-    await states.write([{ replace: { ...state, ...build, verify: verify || (goes_on && state.verify) } }]);
+    // A failed build goes on where it stopped: its cause may be mended.
+    const build = goes_on ? { next: { ...state.next!, builders: [] } } : { ...withoutNext(state), rebuild: true };
+    await states.write([
+      { replace: { ...state, ...build, failed: null, verify: verify || (goes_on && state.verify) } },
+    ]);
     return state.generation;
   });
 }

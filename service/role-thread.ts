@@ -28,8 +28,11 @@ export interface ThreadData {
   /** The memory of the `Tallies` of this process's checker. */
   counts: SharedArrayBuffer;
 }
-/** `started`: the thread works, or waits for a server that is away. */
-export type ThreadMessage = { type: 'started' } | { type: 'failed'; reason: string; code?: string | undefined };
+/** `started`: the thread works, or waits for a server that is away. `doing`: what it would end at, if it ran out of memory. */
+export type ThreadMessage =
+  | { type: 'started' }
+  | { type: 'doing'; what: string | null }
+  | { type: 'failed'; reason: string; code?: string | undefined };
 
 /** A thread loads only the modules of its roles. */
 const RUN: Record<ThreadRole, () => Promise<{ run: RunRole }>> = {
@@ -168,6 +171,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
           pulse,
           own,
           counts,
+          doing: (what) => port.postMessage({ type: 'doing', what } satisfies ThreadMessage),
         });
       } catch (error) {
         if (signal.aborted) return;

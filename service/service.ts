@@ -3,16 +3,16 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { Pulse } from '../checkers/pulse.ts';
 import { Tallies } from '../checkers/tallies.ts';
 import { openFilesAllowed } from '../net/open-files.ts';
 import type { Config } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { isDamage, onReplacement, prepareDataDir, StartError } from './data-dir.ts';
 import type { Http } from './http-role.ts';
+import { failureOf, RestartingThread } from './restarting-thread.ts';
 import type { ThreadData, ThreadMessage, ThreadRole } from './role-thread.ts';
 import { type WaitingOptions, whenThere } from './stores.ts';
-import { exitOf, SupervisedThread, type ThreadStart, watchSilence } from './supervised-thread.ts';
+import { SupervisedThread, type ThreadStart } from './supervised-thread.ts';
 import { openTracing } from './tracing.ts';
 
 export interface Service {
@@ -35,8 +35,6 @@ const THREADS: readonly (readonly ThreadRole[])[] = [['projector', 'processes'],
  * thread. A young generation of 24 MB has semi-spaces of 8, as `--max-semi-space-size=8` of `npm start` gives every thread.
  */
 const HEAP = { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 384 };
-/** A thread without a heartbeat for this long hangs: one turn of its event loop takes seconds at most. */
-const SILENT_MS = 120_000;
 /** Idle roles have about 70 files open; with fewer allowed, no store can be read. */
 const LEAST_FILES = 128;
 /** Process supervisors wait longer than this before they kill. */
@@ -52,7 +50,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
     );
   const failure = Promise.withResolvers<Error>();
   const ending = new AbortController();
-  const threads: Worker[] = [];
+  const threads: RestartingThread[] = [];
   const supervised: SupervisedThread[] = [];
   const tallies = new Tallies();
   let endWatch = () => {};
@@ -60,7 +58,7 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
   let http: Http | null = null;
 
   async function stopThreads(): Promise<void> {
-    await Promise.all([...threads.map(stopThread), ...supervised.map((thread) => thread.stop())]);
+    await Promise.all([...threads, ...supervised].map((thread) => thread.stop()));
   }
   async function stop(limit_ms = STOP_MS): Promise<boolean> {
     ending.abort();
@@ -96,24 +94,10 @@ export async function startService(config: Config, logger: Logger): Promise<Serv
         );
         continue;
       }
-      const pulse = new Pulse();
-      const thread = start({ pulse: pulse.memory, suspects: [] });
-      threads.push(thread);
-      const endWatch = watchSilence(pulse, { limit_ms: SILENT_MS }, (silent_ms) => {
-        const silent_s = Math.round(silent_ms / 1000);
-        failure.resolve(new Error(`${roles.join(' and ')} gave no sign of life for ${silent_s} s`));
-      });
-      void exitOf(thread).then(endWatch);
-      thread.on('error', (error: Error) => failure.resolve(error));
-      thread.on('message', (message: ThreadMessage) => {
-        if (message.type === 'failed') failure.resolve(failureOf(message));
-      });
-      thread.on(
-        'exit',
-        (code) => ending.signal.aborted || failure.resolve(new Error(`${roles.join(' and ')} ended with ${code}`)),
-      );
+      const name = roles.join(' and ');
+      threads.push(new RestartingThread({ name, start, logger, failed: failure.resolve }));
     }
-    const starting = [...threads.map(started), ...supervised.map((thread) => thread.start())];
+    const starting = [...threads, ...supervised].map((thread) => thread.start());
     await Promise.all(starting.map((one) => Promise.race([one, failure.promise.then(raise)])));
   }
   async function begin(waiting: WaitingOptions['waiting']): Promise<void> {
@@ -148,19 +132,7 @@ function raise(error: Error): never {
   throw error;
 }
 
-/** Makes the thread's error again, because a message between threads loses an error's class. */
-function failureOf({ reason, code }: ThreadMessage & { type: 'failed' }): Error {
-  return code === 'start' ? new StartError(reason) : Object.assign(new Error(reason), { code });
-}
-
 async function started(thread: Worker): Promise<void> {
   const [message] = (await once(thread, 'message')) as [ThreadMessage];
   if (message.type === 'failed') throw failureOf(message);
-}
-
-async function stopThread(thread: Worker): Promise<void> {
-  if (thread.threadId === -1) return;
-  const ended = exitOf(thread);
-  thread.postMessage({ type: 'stop' });
-  await ended;
 }

@@ -54,7 +54,7 @@ function rowsOf(projection: string, { code_version, state: { rebuild }, found }:
     code_version,
     lag_seconds: lag_ms === null ? null : Math.round(lag_ms / 100) / 10,
   }));
-  const is_requested = rebuild && !found.some(({ state }) => state === 'building');
+  const is_requested = rebuild && !found.some(({ state }) => state !== 'live');
   if (!is_requested && rows.length > 0) return rows;
   const nothing = { version: null, position: null, lag_events: null, lag_seconds: null, parked_events: 0 };
   return [

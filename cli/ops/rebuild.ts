@@ -40,7 +40,12 @@ export interface RebuildOptions {
 const LOOK_MS = 200;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** Null when a signal came first: the rebuild is still asked for. Throws the stores' errors. */
+/** A build failed, and waits for an operator. */
+class BuildFailed extends Error {
+  readonly code = 'build_failed';
+}
+
+/** Null when a signal came first: the rebuild is still asked for. Throws `BuildFailed` and the stores' errors. */
 export async function rebuild(
   run: Run,
   projections: readonly Projection[],
@@ -150,6 +155,7 @@ async function watchBuilds(
         const { name } = projection;
         const state = projectionState(name, found.get(name) ?? null);
         const filled_to = filling.get(followerOf(name));
+        if (state.failed?.version === projection.version) throw new BuildFailed(`${name}: ${state.failed.reason}`);
         const is_built =
           state.generation > replaced.get(name)! && !(verify && isUnverified(state, replaced.get(name)!));
         if (is_built && filled_to === undefined && !done.has(name)) done.set(name, rebuiltOf(state));

@@ -33,9 +33,12 @@ const ProjectionView = Type.Object(
     lag_events: Nullable(Count(`Events of the log after that position; ${MOST_COUNTED} stands for as many or more.`)),
     lag_seconds: Nullable(Type.Number({ minimum: 0, description: 'Age of the first of them.' })),
     parked_events: Count('Events that it could not apply.'),
-    rebuild: Type.Enum(['none', 'requested', 'building'], {
-      description: '`requested`: it waits for a projector. `building`: it is made anew beside the one that is read.',
+    rebuild: Type.Enum(['none', 'requested', 'building', 'failed'], {
+      description:
+        '`requested`: it waits for a projector. `building`: it is made anew beside the one that is read. `failed`: the build waits for ' +
+        'an operator, who asks for a rebuild.',
     }),
+    failure: Nullable(Type.String({ description: 'Why the build failed.' })),
     building: Nullable(Type.Object({ version: Type.Integer(), position: Position, parked_events: Count('So far.') })),
     verified: Nullable(
       Type.Object(
@@ -55,18 +58,20 @@ const ProjectionView = Type.Object(
 const example = {
   ...{ projection: 'jobs', version: 7, position: '0000000000184467', lag_events: 0, lag_seconds: 0, parked_events: 0 },
   rebuild: 'building',
+  failure: null,
   building: { version: 7, position: '0000000000100000', parked_events: 0 },
   verified: null,
 };
 
 function viewOf(state: ProjectionState, followers: readonly FollowerStatus[]) {
-  const { _id: projection, version, parked: parked_events, next, rebuild, verified } = state;
+  const { _id: projection, version, parked: parked_events, next, rebuild, verified, failed } = state;
   const live = followers.find((row) => row.projection === projection && row.state === 'live');
   const lag_ms = live?.lag_ms ?? null;
   return {
     ...{ projection, version, position: live?.position ?? null, lag_events: live?.lag_events ?? null },
     ...{ lag_seconds: lag_ms === null ? null : Math.round(lag_ms / 100) / 10, parked_events },
-    rebuild: rebuild ? 'requested' : next === null ? 'none' : 'building',
+    rebuild: failed ? 'failed' : rebuild ? 'requested' : next === null ? 'none' : 'building',
+    failure: failed?.reason ?? null,
     building: next && { version: next.version, position: next.checkpoint, parked_events: next.parked },
     verified,
   };

@@ -47,7 +47,9 @@ const Follower = Type.Object({
   follower: Type.String({ description: 'Who follows the log: `live` makes most read models, others make one each.' }),
   projection: Type.String(),
   version: Type.Integer(),
-  state: Type.Enum(['live', 'building'], { description: '`building`: made anew beside the one that is read.' }),
+  state: Type.Enum(['live', 'building', 'failed'], {
+    description: '`building`: made anew beside the one that is read. `failed`: that waits for an operator.',
+  }),
   position: Type.String({ description: 'The position of the log up to which it has applied the events.' }),
   lag_events: Nullable(
     Count(`Events of the log after that position, of whatever type; ${MOST_COUNTED} stands for as many or more.`),

@@ -5,15 +5,26 @@ import { type ProjectorOptions, runProjector } from '../../projections/projector
 import { openLeases } from '../../roles/leases.ts';
 import type { RoleParts } from './role.ts';
 
-export type ProjectorParts = Pick<RoleParts, 'log' | 'listing' | 'documents' | 'logger' | 'signal' | 'say' | 'config'>;
+export type ProjectorParts = Pick<RoleParts, 'log' | 'listing' | 'documents' | 'logger' | 'signal' | 'say' | 'config'> &
+  Partial<Pick<RoleParts, 'doing'>>;
 
-export async function run({ log, listing, documents, logger, signal, say, config }: ProjectorParts): Promise<void> {
+export async function run({
+  log,
+  listing,
+  documents,
+  logger,
+  signal,
+  say,
+  config,
+  doing,
+}: ProjectorParts): Promise<void> {
   const log_id = () => identifyLog(log, 'process:projector', Date.now());
   const leases = await openLeases(documents);
   const ended = new AbortController();
   const shared = { log, listing, documents, leases, log_id, signal: AbortSignal.any([signal, ended.signal]) };
+  const building = (name: string | null) => doing?.(name && `building ${name}`);
   const runs: ProjectorOptions[] = [
-    { ...shared, logger, say, projections: ALL_PROJECTIONS },
+    { ...shared, building, logger, say, projections: ALL_PROJECTIONS },
     { ...shared, logger: logger.child({ follower: 'worker_log' }), ...openWorkerLogFollower(config) },
   ];
   // When one fails, the role ends both and runs again.

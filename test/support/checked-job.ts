@@ -76,7 +76,7 @@ export async function appendCheckedJob(
 }
 
 /** One in ten is broken, and one in fifty gives no answer. */
-function outcomeOf(url: string, n: number): Outcome {
+export function outcomeOf(url: string, n: number): Outcome {
   const status_code = n % 50 === 7 ? null : n % 10 === 3 ? 404 : 200;
   const is_broken = status_code !== 200;
   return {

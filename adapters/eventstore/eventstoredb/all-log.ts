@@ -22,7 +22,7 @@ type Phase = 'catching_up' | 'live';
 const SEARCH_WINDOW = 2_048;
 
 /** High-water mark of the client's stream, in objects. */
-const BUFFERED = 512;
+const BUFFERED = 64;
 
 export interface LogPart<Item> {
   /** What `take` made of the events, in log order, all after the position of the previous part. */

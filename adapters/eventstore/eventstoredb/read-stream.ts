@@ -16,7 +16,7 @@ export interface ReadStreamOptions {
 }
 
 /** High-water mark of the client's stream, in objects. */
-const BUFFERED = 512;
+const BUFFERED = 64;
 
 export async function* readStream(
   connection: Connection,

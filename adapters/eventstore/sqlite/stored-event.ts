@@ -1,6 +1,6 @@
 // An event as read from the log. It parses `data` and `metadata` at their first use, so that a subscriber that needs only
 // streams and revisions parses no JSON.
-import type { EventRow, Metadata, Position, RecordedEvent } from '../../../events/event-store.ts';
+import { type EventRow, type Metadata, type Position, type RecordedEvent, SIZE } from '../../../events/event-store.ts';
 import { toPosition } from './position.ts';
 
 /** What an `EventRow` consists of. */
@@ -32,6 +32,10 @@ export class StoredEvent implements RecordedEvent {
     this.stream = row[6];
     this.revision = row[1];
     this.position = toPosition(row[0]);
+  }
+
+  get [SIZE](): number {
+    return this.#row[4].length + this.#row[5].length;
   }
 
   static #lazyData: PropertyDescriptor & ThisType<StoredEvent> = {

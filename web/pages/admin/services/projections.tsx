@@ -63,10 +63,13 @@ function columnsOf(log_position: string, rebuild: (projection: string) => void):
     {
       label: 'Rebuild',
       cell: (item) =>
-        item.rebuild === 'none' ? (
-          <button type="button" aria-label={`Rebuild ${item.projection}`} onClick={() => rebuild(item.projection)}>
-            Rebuild
-          </button>
+        item.rebuild === 'none' || item.rebuild === 'failed' ? (
+          <>
+            {item.failure !== null && <span title={item.failure}>failed </span>}
+            <button type="button" aria-label={`Rebuild ${item.projection}`} onClick={() => rebuild(item.projection)}>
+              Rebuild
+            </button>
+          </>
         ) : (
           <Building projection={item} log_position={log_position} />
         ),
