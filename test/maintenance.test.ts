@@ -46,7 +46,8 @@ test('two processes that serve HTTP refuse commands alike, also after a kill and
     await rm(data_dir, { recursive: true, force: true });
   });
   const start = async (ROLES: string) => {
-    const settings = { AGENCY_SECRET: 's'.repeat(32), CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', CHECKER_RETRIES: '0' };
+    const checker = { CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', CHECKER_RETRIES: '0' };
+    const settings = { ...checker, AGENCY_SECRET: 's'.repeat(32), SIGNUP_CREDITS: '300' };
     const service = await startServiceProcess({ DATA_DIR: data_dir, ROLES, ...settings });
     started.push(service);
     return service;

@@ -2,6 +2,7 @@
 import type { ColumnRead, ListReading } from '../../commands/intake.ts';
 import type { Outcome, Verdict } from '../../events/checks.ts';
 import type { InvalidReason } from '../../intake/classify-url.ts';
+import type { FileReading } from './read-file.ts';
 
 /** The name of standard input among the files. */
 export const STDIN_NAME = 'stdin';
@@ -26,7 +27,7 @@ export interface Rejected {
 }
 
 /** How a file or standard input was read. */
-export interface InputReading extends ListReading {
+export interface InputReading extends FileReading {
   name: string;
 }
 
@@ -65,11 +66,15 @@ export const isInterrupted = ({ counts }: Pick<Checked, 'counts'>): boolean =>
 export const placeOf = ({ file, row }: Pick<CheckedUrl, 'file' | 'row'>): string | null =>
   file === null ? null : `${file}:${row}`;
 
-/** Which column of a file was taken, and what may not be meant so. Empty for a plain list without warnings. */
-export function readingText({ column, other_columns, warnings }: ListReading): string {
+/** Which columns of a file were taken, and what may not be meant so. Empty for a plain list without warnings. */
+export function readingText({ columns, ...reading }: ListReading & Partial<Pick<FileReading, 'columns'>>): string {
+  const { column, other_columns, warnings } = reading;
+  const taken = columns ?? [column];
   const named = ({ letter, name }: ColumnRead) => (name === null ? letter : `${letter} (${JSON.stringify(name)})`);
   const lines = warnings.map(({ message }) => `Warning: ${message}`);
-  if (column.name !== null || other_columns.length > 0) lines.unshift(`Column ${named(column)} was read.`);
+  if (taken.length > 1)
+    lines.unshift(`Columns ${taken.map(named).join(', ')} were read. --column takes one of them alone.`);
+  else if (column.name !== null || other_columns.length > 0) lines.unshift(`Column ${named(column)} was read.`);
   if (other_columns.length > 0) {
     lines.push(`Other columns hold URLs: ${other_columns.map(named).join(', ')}. --column takes one of them.`);
   }

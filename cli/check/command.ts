@@ -10,6 +10,8 @@ export type Input = { kind: 'url'; url: string } | { kind: 'file'; path: string 
 export interface CheckCommand {
   inputs: readonly Input[];
   column: string | null;
+  /** Globs of files, and beginnings of URLs, that are left out. */
+  exclude: readonly string[];
   only: readonly Verdict[] | null;
   fail_on: readonly Verdict[];
   format: PrintFormat;
@@ -35,6 +37,7 @@ const flag = { type: 'boolean', default: false } as const;
 
 const OPTIONS = {
   column: text,
+  exclude: texts,
   only: texts,
   'fail-on': texts,
   format: text,
@@ -77,6 +80,7 @@ export function readCommand(args: readonly string[]): CheckCommand | null {
   return {
     inputs: inputsOf(positionals),
     column: values.column ?? null,
+    exclude: values.exclude,
     only: values.only.length === 0 ? null : verdictsNamed('--only', values.only),
     fail_on: failOn(values['fail-on']),
     format: named ?? 'text',

@@ -9,10 +9,14 @@ export const HELP = `usage: npm run check -- [OPTIONS] INPUT...
 Checks each URL of the inputs once, and reports which are broken. An INPUT is
   a URL     http://... or https://...
   a file    CSV, text, Markdown, XLSX, ODS, JSON, JSON lines, sitemap or HTML; also in gzip
+  a folder  the documents and tables in it and below it; JSON, XML and gzip files have to be named
+  a glob    'docs/**/*.md', in quotes where the shell does not expand it
   -         standard input, in one of the formats of text
 
 What is read
-  --column NAME|LETTER  the column of a table; default: the one that most likely holds the URLs
+  --column NAME|LETTER  the column of a table; default: all columns with URLs
+  --exclude PATTERN     leaves out files and folders by a glob, or URLs that begin like https://...;
+                        may be given several times
 
 What is printed
   --only VERDICTS       lists the results of these verdicts alone, in every format
@@ -20,7 +24,7 @@ What is printed
   --json                the same as --format json
   -o, --out FILE        also writes FILE: CSV, XLSX, JSON, JUnit XML, HTML or text, by its ending
                         (.csv .xlsx .json .xml .html .txt); may be given several times
-  -q, --quiet           prints errors, and what --format asks for; no more
+  -q, --quiet           prints errors, what was not read, and what --format asks for; no more
   --no-progress         shows no progress on standard error
 
 How URLs are checked; the settings CHECKER_* of the environment are the defaults

@@ -19,10 +19,26 @@ const REMOVED = 'removed-';
 /** An interrupted check that nobody goes on with is removed after this long. */
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
+export interface RunsFolder {
+  /** Null for a user without a home. */
+  path: string | null;
+  /** Whether the environment names it, so that it has to be usable. A home may be read-only, as in a container, or not exist. */
+  is_named: boolean;
+}
+
 /** `DATA_DIR/check` where the environment names a `DATA_DIR`, else the user's folder for state (XDG Base Directory Specification). */
-export function runsFolder(env: NodeJS.ProcessEnv): string {
-  if (env.DATA_DIR) return resolve(env.DATA_DIR, 'check');
-  return join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'url-checker');
+export function runsFolder(env: NodeJS.ProcessEnv): RunsFolder {
+  if (env.DATA_DIR) return { path: resolve(env.DATA_DIR, 'check'), is_named: true };
+  if (env.XDG_STATE_HOME) return { path: join(env.XDG_STATE_HOME, 'url-checker'), is_named: true };
+  return { path: pathInHome(), is_named: false };
+}
+
+function pathInHome(): string | null {
+  try {
+    return join(homedir(), '.local', 'state', 'url-checker');
+  } catch {
+    return null;
+  }
 }
 
 export async function newRun(runs: string, digest: string, open = RunStore.open): Promise<Run> {

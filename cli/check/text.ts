@@ -117,12 +117,14 @@ function* dropped(counts: Counts, rejected: readonly Rejected[], paint: Paint): 
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, one, more]) => counted(n, one, more));
   if (said.length > 0) yield `${paint('gray', `not checked: ${said.join(', ')}`)}\n`;
-  for (const { file, row, value, reason } of rejected.slice(0, REJECTED_SHOWN)) {
-    const text = `${placeOf({ file, row })} ${JSON.stringify(value)} ${INVALID_REASONS[reason]}`;
-    yield `  ${paint('gray', withoutControls(text))}\n`;
+  for (const one of rejected.slice(0, REJECTED_SHOWN)) {
+    yield `  ${paint('gray', rejectedText(one))}\n`;
   }
   const more = counts.invalid_urls_rejected - REJECTED_SHOWN;
   if (rejected.length > 0 && more > 0) yield `  ${paint('gray', `and ${count(more)} more, see --json`)}\n`;
 }
+
+export const rejectedText = ({ file, row, value, reason }: Rejected): string =>
+  withoutControls(`${placeOf({ file, row })} ${JSON.stringify(value)} ${INVALID_REASONS[reason]}`);
 
 const counted = (n: number, one: string, more: string) => `${count(n)} ${n === 1 ? one : more}`;

@@ -129,13 +129,13 @@ test('--only lists its verdicts alone in every format, and does not change the e
 
 test('--quiet prints nothing, and still writes files and the format that was asked for', async (t) => {
   const { site, folder, write, run } = await checkWorld(t);
-  const file = await write('two.csv', `page,from\n${site.origin}/fine,${site.origin}/404\n`);
+  const file = await write('two.csv', `page,from\n${site.origin}/fine,${site.origin}/no-content\n`);
   const out = join(folder, 'out.html');
   t.deepEqual(await run([file, '-q', '-o', out]), { code: 0, stdout: '', stderr: '' });
   t.true(existsSync(out));
   const { stdout, stderr } = await run([file, '-q', '--format', 'csv']);
   t.is(stderr, '');
-  t.is(stdout.trim().split('\n').length, 2);
+  t.is(stdout.trim().split('\n').length, 3);
 });
 
 test('--column chooses the column; the command names it and the other columns with URLs', async (t) => {
@@ -268,7 +268,7 @@ const WRONG: readonly [
     InputError,
     /no such file. If it is a URL: https:\/\/example\.com\/a$/,
   ],
-  ['a folder', (f) => [f], InputError, /: it is a folder; name the files in it$/],
+  ['an empty folder', (f) => [`${f}/folder.csv`], InputError, /: there is no document or table to read$/],
   ['a file without URLs', (f) => [`${f}/none.csv`], InputError, /none\.csv: There is no URL to check/],
   ['an empty file', (f) => [`${f}/empty.csv`], InputError, /empty\.csv: The file is empty/],
   [

@@ -16,9 +16,9 @@ async function folderOf(t: ExecutionContext): Promise<string> {
 }
 
 test('runs are kept in DATA_DIR, or in the folder of the user for state', (t) => {
-  t.is(runsFolder({ DATA_DIR: '/data', XDG_STATE_HOME: '/state' }), '/data/check');
-  t.is(runsFolder({ XDG_STATE_HOME: '/state' }), '/state/url-checker');
-  t.regex(runsFolder({}), /\/\.local\/state\/url-checker$/);
+  t.is(runsFolder({ DATA_DIR: '/data', XDG_STATE_HOME: '/state' }).path, '/data/check');
+  t.is(runsFolder({ XDG_STATE_HOME: '/state' }).path, '/state/url-checker');
+  t.regex(runsFolder({}).path!, /\/\.local\/state\/url-checker$/);
 });
 
 test('a run is removed after 30 days, unless a process works on it', async (t) => {

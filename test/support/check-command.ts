@@ -8,12 +8,19 @@ import { stripVTControlCharacters } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { readCommand } from '../../cli/check/command.ts';
 import { runCheck } from '../../cli/check/run-check.ts';
+import type { RunsFolder } from '../../cli/check/run-folders.ts';
 import { startTestSite, type TestSite, type TestSiteOptions } from './test-site.ts';
 
 export interface Ran {
   code: number;
   stdout: string;
   stderr: string;
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  signal?: AbortSignal;
+  runs?: RunsFolder;
 }
 
 export interface CheckWorld {
@@ -23,7 +30,7 @@ export interface CheckWorld {
   kept(): Promise<string[]>;
   /** Makes a file in the folder and returns its path. */
   write(name: string, content: string | Buffer): Promise<string>;
-  run(args: readonly string[], options?: { env?: Record<string, string>; signal?: AbortSignal }): Promise<Ran>;
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
 export async function checkWorld(t: ExecutionContext, options: TestSiteOptions = {}): Promise<CheckWorld> {
@@ -43,12 +50,13 @@ export async function checkWorld(t: ExecutionContext, options: TestSiteOptions =
       await writeFile(path, content);
       return path;
     },
-    async run(args, { env = {}, signal = new AbortController().signal } = {}) {
+    async run(args, options = {}) {
+      const { env = {}, signal = new AbortController().signal } = options;
       const [out, err] = [new PassThrough(), new PassThrough()];
       const printed = Promise.all([text(out), text(err)]);
       const code = await runCheck(readCommand([...args, '--no-progress'])!, {
         env: { CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8', ...env },
-        runs,
+        runs: options.runs ?? { path: runs, is_named: true },
         signal,
         out,
         err,
