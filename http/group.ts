@@ -13,6 +13,7 @@ import type { CollectionSpec, Document } from '../readmodels/documents.ts';
 import type { Follower, ProjectionState, RebuildRequest } from '../readmodels/projection-state.ts';
 import type { LiveCollection, ReadModels } from '../readmodels/read-models.ts';
 import type { Config } from '../settings/config.ts';
+import type { KeptReplies } from './answers/kept-replies.ts';
 import type { JobFinder } from './callers/access.ts';
 import type { Identity } from './callers/identity.ts';
 import type { BrowserSessions } from './callers/sessions.ts';
@@ -36,6 +37,8 @@ export interface Parts {
   read<Documents extends Record<string, Document>>(specs: Specs<Documents>): Live<Documents>;
   /** How many times rebuilt read models took the place of earlier ones, as this process has noticed within a second. */
   flips(): number;
+  /** Keeps replies about jobs, in memory that all groups share. */
+  kept: KeptReplies;
   /** Opens the read models of a follower of its own, which has a position of its own. */
   follow(follower: Follower): ReadModels;
   /** Waits until the read models have reached the position. Returns false after 2 s. */

@@ -24,6 +24,7 @@ import { openReadModels } from '../readmodels/read-models.ts';
 import { type Probe, probeDependencies, reachServer, within } from '../roles/dependencies.ts';
 import { giveRoleSigns, workOf } from '../roles/role-signs.ts';
 import type { Config } from '../settings/config.ts';
+import { openKeptReplies } from './answers/kept-replies.ts';
 import { createApp } from './app.ts';
 import { openJobFinder } from './callers/access.ts';
 import { openCallers } from './callers/callers.ts';
@@ -145,6 +146,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     blobs,
     read,
     flips: () => readmodels.flips,
+    kept: openKeptReplies(() => readmodels.flips),
     follow: (follower) => openReadModels(documents, { follower, log_id }),
     credits,
     accounts,

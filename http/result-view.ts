@@ -94,6 +94,11 @@ const url_contains = Type.Optional(
 );
 export const NON_2XX = { description: 'Only results without a 2xx, including URLs that gave no answer.' };
 
+export const SHORT_PAGE = 100;
+/** Whether a page is found by an index and serialised within milliseconds, so that nothing is gained when a client that leaves ends it. */
+export const isShortPage = ({ limit, url_contains }: { limit: number; url_contains?: string }): boolean =>
+  limit <= SHORT_PAGE && !url_contains;
+
 /** The query parameters that filter results. */
 export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
 /** The same, of a page's form, which sends fields that are left empty too. */

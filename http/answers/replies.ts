@@ -1,5 +1,5 @@
 // Writes replies, JSON with an entity tag or streams, and discards request bodies that no handler read.
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
@@ -8,6 +8,7 @@ import { isAwaitingContinue } from '../input/body-chunks.ts';
 import type { Reply, Route } from '../route.ts';
 import { successStatus } from '../route.ts';
 import { hasLongList, jsonPieces } from './json-pieces.ts';
+import { JsonText, tagOf } from './json-text.ts';
 
 /** Larger bodies get no ETag, because hashing them would block the event loop. */
 const MAX_TAGGED_BYTES = 1024 * 1024;
@@ -34,7 +35,8 @@ export async function writeReply(
     // The type comes before the body, because Koa takes text that starts with `<` for HTML.
     ctx.set('Content-Type', content_type ?? 'text/plain; charset=utf-8');
     ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  } else if (hasLongList(body)) await writeLongJson(ctx, body);
+  } else if (body instanceof JsonText) writeJsonText(ctx, body);
+  else if (hasLongList(body)) await writeLongJson(ctx, body);
   else writeJson(ctx, body);
   ctx.set({ ...headers });
 }
@@ -68,14 +70,26 @@ function writeText(ctx: Context, text: string): void {
   ctx.body = text;
   const is_taggable = ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD');
   if (!is_taggable || text.length > MAX_TAGGED_BYTES) return;
-  const tag = `"${hash('sha1', text, 'base64url')}"`;
+  writeTag(ctx, tagOf(text));
+}
+
+function writeJsonText(ctx: Context, { bytes, gzipped, tag }: JsonText): void {
+  ctx.set('Content-Type', JSON_TYPE);
+  if (gzipped) ctx.vary('Accept-Encoding');
+  const is_gzipped = gzipped !== null && ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+  if (is_gzipped) ctx.set('Content-Encoding', 'gzip');
+  ctx.body = is_gzipped ? gzipped : bytes;
+  writeTag(ctx, tag);
+}
+
+/** A client that has the answer already gets its headers alone. */
+function writeTag(ctx: Context, tag: string): void {
   ctx.set('ETag', `W/${tag}`);
   // If-None-Match uses weak comparison (RFC 9110, 13.1.2).
-  const known = ctx
-    .get('if-none-match')
-    .split(',')
-    .map((one) => one.trim().replace(/^W\//, ''));
-  if (known.includes(tag) || known.includes('*')) ctx.status = 304;
+  const known = ctx.get('if-none-match');
+  if (known === '') return;
+  const tags = known.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  if (tags.includes(tag) || tags.includes('*')) ctx.status = 304;
 }
 
 /**

@@ -24,11 +24,12 @@ import {
 import { GATEWAY } from '../apis/gateway.ts';
 import { NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { routeOf } from '../route.ts';
+import { type Reply, routeOf } from '../route.ts';
 import { Count, CountsOf } from '../schemas.ts';
 import { removedMeanwhile } from '../whole-results.ts';
 
-const wire = ({ read, log }: Parts) => ({
+const wire = ({ read, log, kept }: Parts) => ({
+  kept,
   read: read({ jobStats, jobResponseTimes, jobDomains }),
   /** Yields the URLs of a job in order of submission, a few hundred at a time. */
   async *urls(job_id: string): AsyncGenerator<readonly string[]> {
@@ -127,39 +128,41 @@ export const stats = route({
     },
   },
   errors,
-  async handler({ job }, { read }) {
-    const counted = await countedOf(job, read);
-    const { count, sum_ms, min_ms, max_ms } = counted.response_times;
-    const [percentile_ms, buckets, domains] = await Promise.all([
-      percentiles(read.jobResponseTimes, counted, PERCENTS),
-      histogram(read.jobResponseTimes, counted),
-      topDomains(read.jobDomains, counted, DOMAINS_IN_STATS),
-    ]);
-    return {
-      body: {
-        job_id: job._id,
-        total_urls: job.total_urls,
-        completed_urls: counted.checked_urls,
-        status_codes: counted.status_codes,
-        status_groups: statusGroups(counted),
-        verdicts: namedCounts(VERDICTS, counted.verdicts),
-        error_codes: namedCounts(ERROR_CODES, counted.error_codes),
-        redirected_urls: counted.redirected_urls,
-        soft_404_urls: counted.soft_404_urls,
-        response_times_ms: {
-          measured: count,
-          min: min_ms,
-          max: max_ms,
-          mean: count === 0 ? null : Math.round((sum_ms / count) * 10) / 10,
-          ...Object.fromEntries(PERCENTS.map((percent, n) => [`p${percent}`, percentile_ms[n]])),
-          histogram: buckets,
-        },
-        domains,
-        domains_total: counted.domains_total,
-      },
-    };
-  },
+  handler: ({ job }, { kept, read }) => kept.of(job, 'stats', () => statsOf(job, read)),
 });
+
+async function statsOf(job: JobDocument, read: Deps['read']): Promise<Reply> {
+  const counted = await countedOf(job, read);
+  const { count, sum_ms, min_ms, max_ms } = counted.response_times;
+  const [percentile_ms, buckets, domains] = await Promise.all([
+    percentiles(read.jobResponseTimes, counted, PERCENTS),
+    histogram(read.jobResponseTimes, counted),
+    topDomains(read.jobDomains, counted, DOMAINS_IN_STATS),
+  ]);
+  return {
+    body: {
+      job_id: job._id,
+      total_urls: job.total_urls,
+      completed_urls: counted.checked_urls,
+      status_codes: counted.status_codes,
+      status_groups: statusGroups(counted),
+      verdicts: namedCounts(VERDICTS, counted.verdicts),
+      error_codes: namedCounts(ERROR_CODES, counted.error_codes),
+      redirected_urls: counted.redirected_urls,
+      soft_404_urls: counted.soft_404_urls,
+      response_times_ms: {
+        measured: count,
+        min: min_ms,
+        max: max_ms,
+        mean: count === 0 ? null : Math.round((sum_ms / count) * 10) / 10,
+        ...Object.fromEntries(PERCENTS.map((percent, n) => [`p${percent}`, percentile_ms[n]])),
+        histogram: buckets,
+      },
+      domains,
+      domains_total: counted.domains_total,
+    },
+  };
+}
 
 export const filterOptions = route({
   id: 'getJobFilterOptions',
@@ -207,26 +210,28 @@ export const filterOptions = route({
     },
   },
   errors,
-  async handler({ job }, { read }) {
-    const counted = await countedOf(job, read);
-    const groups = statusGroups(counted);
-    return {
-      body: {
-        // JavaScript lists integer keys first, in ascending order.
-        status_codes: Object.entries(counted.status_codes).map(([code, count]) => ({
-          status_code: code === NO_STATUS ? null : Number(code),
-          count,
-        })),
-        status_groups: STATUS_GROUPS.flatMap((status_group) => {
-          const count = groups[status_group];
-          return count > 0 ? [{ status_group, count }] : [];
-        }),
-        domains: await topDomains(read.jobDomains, counted, DOMAINS_IN_OPTIONS),
-        domains_total: counted.domains_total,
-      },
-    };
-  },
+  handler: ({ job }, { kept, read }) => kept.of(job, 'filter-options', () => optionsOf(job, read)),
 });
+
+async function optionsOf(job: JobDocument, read: Deps['read']): Promise<Reply> {
+  const counted = await countedOf(job, read);
+  const groups = statusGroups(counted);
+  return {
+    body: {
+      // JavaScript lists integer keys first, in ascending order.
+      status_codes: Object.entries(counted.status_codes).map(([code, count]) => ({
+        status_code: code === NO_STATUS ? null : Number(code),
+        count,
+      })),
+      status_groups: STATUS_GROUPS.flatMap((status_group) => {
+        const count = groups[status_group];
+        return count > 0 ? [{ status_group, count }] : [];
+      }),
+      domains: await topDomains(read.jobDomains, counted, DOMAINS_IN_OPTIONS),
+      domains_total: counted.domains_total,
+    },
+  };
+}
 
 export const urlList = route({
   id: 'getJobUrlList',

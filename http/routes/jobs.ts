@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { TOOK_TOO_LONG } from '../../commands/job.ts';
-import { JOB_STATUSES } from '../../events/job.ts';
+import { hasEnded, JOB_STATUSES } from '../../events/job.ts';
 import { Type } from '../../events/schema.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
@@ -20,6 +20,7 @@ import { listOf, listReply } from '../list-replies.ts';
 import { fileBody, type UploadedFile } from '../request-bodies.ts';
 import {
   filterOf,
+  isShortPage,
   paging,
   ResultView,
   resultExample,
@@ -27,12 +28,12 @@ import {
   resultViews,
   statusGroup,
 } from '../result-view.ts';
-import { routeOf } from '../route.ts';
+import { type Reply, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
-function wire({ submissions, inFlight, read, flips }: Parts) {
+function wire({ submissions, inFlight, read, flips, kept }: Parts) {
   const documents = read({ jobs, results: jobResults, jobStats });
-  return { submissions, inFlight, read: { ...documents, places: openResultPlaces(documents.results, flips) } };
+  return { submissions, inFlight, kept, read: { ...documents, places: openResultPlaces(documents.results, flips) } };
 }
 type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'jobs');
@@ -160,10 +161,15 @@ const results = route({
     200: listOf('A page of the results that pass all filters.', ResultView, resultExample, 50),
   },
   errors: { 404: NO_SUCH_JOB },
-  async handler({ job, query, signal }, { read }) {
+  async handler({ job, query, signal }, { read, kept }) {
     const { limit, offset } = query;
-    const { items, total } = await resultsPage(read, job, filterOf(query), { limit, offset, signal });
-    return { body: { items: resultViews(job, items), total, limit, offset } };
+    const page = async (of_client?: AbortSignal): Promise<Reply> => {
+      const within = { limit, offset, ...(of_client && { signal: of_client }) };
+      const { items, total } = await resultsPage(read, job, filterOf(query), within);
+      return { body: { items: resultViews(job, items), total, limit, offset } };
+    };
+    if (!hasEnded(job.status) || !isShortPage(query)) return await page(signal);
+    return await kept.of(job, `results ${JSON.stringify(query)}`, page);
   },
 });
 

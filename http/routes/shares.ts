@@ -10,7 +10,7 @@ import {
 import { VERDICTS } from '../../events/checks.ts';
 import { Type } from '../../events/schema.ts';
 import { jobStream } from '../../events/streams.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
 import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
@@ -22,13 +22,13 @@ import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { jsonBody } from '../request-bodies.ts';
-import { filterOf, formFilters, paging, ResultView, resultExample, resultViews } from '../result-view.ts';
+import { filterOf, formFilters, isShortPage, paging, ResultView, resultExample, resultViews } from '../result-view.ts';
 import { asThrown, type Reply, routeOf } from '../route.ts';
 import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 import { expiredSharePage, MOST_SHOWN, noSharePage, SHARE_POLICY, sharePage } from '../share-page.ts';
 import { openShareUses, type ShareUses } from '../share-uses.ts';
 
-function wire({ log, logger, jobs: job_commands, accounts, read, now, public_url, consoleFiles, atEnd }: Parts) {
+function wire({ log, logger, jobs: job_commands, accounts, read, now, public_url, consoleFiles, kept, atEnd }: Parts) {
   const commands = openShares(log);
   const shareUses = openShareUses(commands, logger, now);
   atEnd(shareUses.close);
@@ -39,7 +39,7 @@ function wire({ log, logger, jobs: job_commands, accounts, read, now, public_url
     const { owner_id, status } = (await job_commands.aggregate.read(jobStream(job_id))).state;
     return status !== 'deleted' && !(await accounts.find(owner_id)).is_erased;
   }
-  return { shares: commands, isOpen, shareUses, read: collections, now, public_url, consoleFiles };
+  return { shares: commands, isOpen, shareUses, read: collections, now, public_url, consoleFiles, kept };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'shares');
@@ -251,8 +251,7 @@ export const view = route({
       noShare(),
     ),
   },
-  async handler({ params, query, signal, ctx }, { read, isOpen, shareUses, now, consoleFiles }) {
-    const { offset } = query;
+  async handler({ params, query, signal, ctx }, { read, isOpen, shareUses, now, consoleFiles, kept }) {
     const share = await read.shares.get(idOfShareToken(params.token));
     const is_active = share !== null && shareStatus(share, now()) === 'active' && (await isOpen(share));
     const job = is_active ? await read.jobs.get(share.job_id) : null;
@@ -264,26 +263,41 @@ export const view = route({
     }
     if (is_page && job.results_expired_at) return { ...htmlReply(expiredSharePage(style)), status: 410 };
     assertResultsKept(job);
-    const limit = is_page ? MOST_SHOWN : query.limit;
-    const [page, counted] = await Promise.all([
-      resultsPage(read, job, filterOf(query), { limit, offset, signal }),
-      read.jobStats.get(job._id),
-    ]);
+    const page = { ...query, limit: is_page ? MOST_SHOWN : query.limit };
+    const made = (of_client?: AbortSignal) => shownJob(job, page, is_page ? style : null, read, of_client);
+    const name = `share ${is_page} ${JSON.stringify(pick(page, ['status_codes', 'non_2xx', 'limit', 'offset']))}`;
+    const reply = await (isShortPage(page) ? kept.of(job, name, made) : made(signal));
     shareUses.count(share._id);
-    const shown = pick(jobView(job), SHOWN);
-    const stats = sharedStats(counted ?? noStats(job._id));
-    const { total } = page;
-    if (is_page) {
-      const filter = pick(query, ['url_contains', 'status_codes', 'non_2xx']);
-      const items = await Array.fromAsync(resultViews(job, page.items));
-      return htmlReply(sharePage(style, { job: shown, verdicts: stats.verdicts, items, total, offset, filter }));
-    }
-    return {
-      body: { job: shown, stats, items: resultViews(job, page.items), total, limit, offset },
-      headers: SHARE_HEADERS,
-    };
+    return reply;
   },
 });
+
+type ViewQuery = Parameters<typeof filterOf>[0] & { limit: number; offset: number };
+
+/** A page with this style, or JSON without one. */
+async function shownJob(
+  job: JobDocument,
+  query: ViewQuery,
+  style: string | null,
+  read: Deps['read'],
+  signal?: AbortSignal,
+): Promise<Reply> {
+  const { limit, offset } = query;
+  const [page, counted] = await Promise.all([
+    resultsPage(read, job, filterOf(query), { limit, offset, ...(signal && { signal }) }),
+    read.jobStats.get(job._id),
+  ]);
+  const shown = pick(jobView(job), SHOWN);
+  const stats = sharedStats(counted ?? noStats(job._id));
+  const { total } = page;
+  if (style === null) {
+    const items = resultViews(job, page.items);
+    return { body: { job: shown, stats, items, total, limit, offset }, headers: SHARE_HEADERS };
+  }
+  const filter = pick(query, ['url_contains', 'status_codes', 'non_2xx']);
+  const items = await Array.fromAsync(resultViews(job, page.items));
+  return htmlReply(sharePage(style, { job: shown, verdicts: stats.verdicts, items, total, offset, filter }));
+}
 
 /** Of a public link: no search engine keeps it, and a cache tells the page from the JSON. */
 const SHARE_HEADERS = { 'x-robots-tag': 'noindex', vary: 'Accept' };

@@ -1,5 +1,6 @@
 // The routes about the service itself: probes, metrics and the OpenAPI documents.
 import { Type } from '../../events/schema.ts';
+import { JsonText } from '../answers/json-text.ts';
 import { APIS } from '../apis/all.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openApi } from '../openapi/document.ts';
@@ -74,7 +75,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
 /** Builds each document at its first request. Each document describes itself too. */
 function descriptions(others: readonly Route<never>[], base_path: string | undefined): Route[] {
   return [...APIS].reverse().map((api) => {
-    let document: object | undefined;
+    let document: JsonText | undefined;
     const { title, version } = api.description;
     const described: Route = routeOf<unknown>(
       api,
@@ -92,10 +93,12 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
           example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
       },
-      handler: () => ({ body: (document ??= made()), headers: { 'cache-control': 'public, max-age=60' } }),
+      handler: () => ({
+        body: (document ??= JsonText.compressed(made())),
+        headers: { 'cache-control': 'public, max-age=60' },
+      }),
     });
-    const made = (): object =>
-      openApi([...others.filter((one) => one.api === api), described], api.description, base_path);
+    const made = () => openApi([...others.filter((one) => one.api === api), described], api.description, base_path);
     return described;
   });
 }

@@ -1,10 +1,12 @@
 // The public API's pages of results, by offset and by cursor.
+import { hasEnded } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { contiguousResults, type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import { type ResultsFilter, results as resultDocuments } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
+import { JsonText } from '../answers/json-text.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { jobWhen } from '../await-job.ts';
 import { openCursors } from '../cursors.ts';
@@ -12,18 +14,20 @@ import { assertResultsKept, jobNotFound } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import {
   filterOf,
+  isShortPage,
   paging,
   ResultView,
   resultExample,
   resultFilters,
   resultViews,
   resultViewsOf,
+  SHORT_PAGE,
   statusGroup,
 } from '../result-view.ts';
-import { routeOf } from '../route.ts';
+import { type Reply, routeOf } from '../route.ts';
 
-const wire = ({ jobWatch, read, keys, closing }: Parts) => ({
-  ...{ jobWatch, closing },
+const wire = ({ jobWatch, read, keys, closing, kept }: Parts) => ({
+  ...{ jobWatch, closing, kept },
   cursors: openCursors(keys.links),
   read: read({ jobs, results: resultDocuments, jobStats }),
 });
@@ -71,27 +75,17 @@ export const results = route({
     },
   },
   async handler({ job, query, signal, rest }, services) {
-    const { read, cursors, jobWatch, closing } = services;
-    const { limit, offset, cursor } = query;
+    const { read, jobWatch, closing } = services;
+    const { limit, cursor } = query;
     const filter = filterOf(query);
-    if (cursor === undefined) {
-      const { items, total } = await resultsPage(read, job, filter, { limit, offset, signal });
-      const more = offset + limit < total || job.status === 'processing';
-      const views = resultViews(job, items);
-      return {
-        body: {
-          results: views,
-          // The reply reads this after it has written the results. A client that goes on from it may see a result twice.
-          get next_cursor() {
-            const last = items instanceof LongPage ? items.last_index : (items.at(-1)?.index ?? -1);
-            const after = Math.min(last, contiguousResults(job) - 1);
-            return more ? cursors.after(after, { job_id: job._id, filter }) : null;
-          },
-          total,
-          items: views,
-        },
+    if (hasEnded(job.status) && isShortPage(query)) {
+      const page = async () => {
+        if (cursor === undefined) return await offsetPage(job, query, services);
+        return answer(await cursorPage(job, { cursor, limit }, filter, services));
       };
+      return await services.kept.of(job, `v2 results ${JSON.stringify(query)}`, page);
     }
+    if (cursor === undefined) return await offsetPage(job, query, services, signal);
     const page = await cursorPage(job, { cursor, limit, signal }, filter, services);
     if (page.results.length > 0 || job.status !== 'processing') return answer(page);
     rest();
@@ -110,7 +104,47 @@ interface Page {
   next_cursor: string | null;
   total: number;
 }
-const answer = (page: Page) => ({ body: { ...page, items: page.results } });
+const answer = ({ results: list, ...page }: Page): Reply => ({ body: sameTwice(list, page) });
+
+/** The list under both of its names; a short one is serialised once. */
+function sameTwice(list: readonly ResultView[], { next_cursor, total }: Omit<Page, 'results'>): object {
+  if (list.length > SHORT_PAGE) return { results: list, next_cursor, total, items: list };
+  const text = JSON.stringify(list);
+  return new JsonText(
+    `{"results":${text},"next_cursor":${JSON.stringify(next_cursor)},"total":${total},"items":${text}}`,
+  );
+}
+
+async function offsetPage(
+  job: JobDocument,
+  query: Parameters<typeof filterOf>[0] & { limit: number; offset: number },
+  { read, cursors }: Pick<Deps, 'read' | 'cursors'>,
+  signal?: AbortSignal,
+): Promise<Reply> {
+  const { limit, offset } = query;
+  const filter = filterOf(query);
+  const { items, total } = await resultsPage(read, job, filter, { limit, offset, ...(signal && { signal }) });
+  const more = offset + limit < total || job.status === 'processing';
+  const nextAfter = (last: number) => {
+    const after = Math.min(last, contiguousResults(job) - 1);
+    return more ? cursors.after(after, { job_id: job._id, filter }) : null;
+  };
+  const views = resultViews(job, items);
+  if (!(items instanceof LongPage)) {
+    return { body: sameTwice(views as ResultView[], { next_cursor: nextAfter(items.at(-1)?.index ?? -1), total }) };
+  }
+  return {
+    body: {
+      results: views,
+      // The reply reads this after it has written the results. A client that goes on from it may see a result twice.
+      get next_cursor() {
+        return nextAfter(items.last_index);
+      },
+      total,
+      items: views,
+    },
+  };
+}
 
 /**
  * Reads a page of at most `limit` results after the cursor; the empty cursor is the first page. Batches end out of order, so the
@@ -118,14 +152,14 @@ const answer = (page: Page) => ({ body: { ...page, items: page.results } });
  */
 export async function cursorPage(
   job: JobDocument,
-  { cursor, limit, signal }: { cursor: string; limit: number; signal: AbortSignal },
+  { cursor, limit, signal }: { cursor: string; limit: number; signal?: AbortSignal },
   filter: ResultsFilter,
   { read, cursors }: Pick<Deps, 'read' | 'cursors'>,
 ): Promise<Page> {
   const scope = { job_id: job._id, filter };
   const after = cursors.indexOf(cursor, scope);
   const before = contiguousResults(job);
-  const page = await resultsAfter(read, job, filter, { limit, after, before, signal });
+  const page = await resultsAfter(read, job, filter, { limit, after, before, ...(signal && { signal }) });
   // While the job is processing, the next page begins where this one ended.
   const seen = job.status === 'processing' ? Math.max(after, before - 1) : null;
   const next = page.next ?? seen;

@@ -1,6 +1,7 @@
 // What a visitor of a shared link is answered, at a time that the test holds.
 import test from 'ava';
 import { idOfShareToken } from '../../commands/shares.ts';
+import { openKeptReplies } from '../../http/answers/kept-replies.ts';
 import { type Deps, view } from '../../http/routes/shares.ts';
 import { noStats } from '../../readmodels/stats.ts';
 import { startSample } from './sample-app.ts';
@@ -22,6 +23,7 @@ test('an expired link, and a link to a deleted job, get the answer of an unknown
   const services = {
     now: () => now,
     isOpen: async () => true,
+    kept: openKeptReplies(() => 0),
     shareUses: { count: (share_id: string) => void counted.push(share_id) },
     read: {
       shares: { get: async (id: string) => (id === share._id ? share : null) },
