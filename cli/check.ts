@@ -2,6 +2,7 @@
 import { IntakeError } from '../intake/errors.ts';
 import { ConfigError } from '../settings/config.ts';
 import { type CheckCommand, readCommand, UsageError } from './check/command.ts';
+import { withExampleSite } from './check/example-site.ts';
 import { HELP, USAGE } from './check/help.ts';
 import { InputError } from './check/inputs.ts';
 import { OutputError } from './check/outputs.ts';
@@ -27,7 +28,11 @@ const interrupts = onInterrupts();
 const command = commandLine();
 if (command !== null) {
   try {
-    const code = await runCheck(command, {
+    const prepared = await withExampleSite(command, process.env.CHECKER_ALLOW_ADDRESSES);
+    if (prepared.site !== null && !command.is_quiet) {
+      say(`The URLs of this example lie on a sample website, which runs at ${prepared.site.url} for this check.`);
+    }
+    const code = await runCheck(prepared.command, {
       env: process.env,
       runs,
       signal: interrupts.signal,

@@ -1,8 +1,11 @@
 // The commands' HTTP client of the service.
+import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { blob } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
+import { Agent, FormData, fetch, type RequestInit, type Response } from 'undici';
 import type { ListReading } from '../commands/intake.ts';
 import type { JobStatus } from '../events/job.ts';
 
@@ -17,6 +20,11 @@ export interface JobView {
   invalid_urls_rejected: number;
   blocked_urls_skipped: number;
 }
+
+/** A service that has just begun may be short of a store for a moment. */
+const AWAY = 503;
+const RETRY_MS = 500;
+const MOST_TRIES = 20;
 
 /** The service refused a request; the message is the answer's `detail`. */
 class Refused extends Error {
@@ -44,18 +52,24 @@ function sentenceOf(detail: unknown): string {
 }
 
 export function openClient(base_url: string, token: string): Client {
+  // The service is on this machine: no proxy of the environment leads to it, as it would with NODE_USE_ENV_PROXY.
+  const dispatcher = new Agent();
   async function send(path: string, init: RequestInit = {}): Promise<Response> {
-    const response = await fetch(base_url + path, { ...init, headers: { authorization: `Bearer ${token}` } });
-    if (response.ok) return response;
-    const { detail } = (await response.json()) as { detail?: unknown };
-    throw new Refused(response.status, sentenceOf(detail));
+    const headers = { authorization: `Bearer ${token}`, ...init.headers };
+    for (let tries = 1; ; tries++) {
+      const response = await fetch(base_url + path, { ...init, headers, dispatcher });
+      if (response.ok) return response;
+      const { detail } = (await response.json()) as { detail?: unknown };
+      if (response.status !== AWAY || tries === MOST_TRIES) throw new Refused(response.status, sentenceOf(detail));
+      await setTimeout(RETRY_MS);
+    }
   }
   const ask = async <Answer>(path: string, init?: RequestInit) => (await (await send(path, init)).json()) as Answer;
   return {
     async upload(path) {
       const form = new FormData();
       form.append('file', await blob(createReadStream(path)), basename(path));
-      return ask('/jobs', { method: 'POST', body: form });
+      return ask('/jobs', { method: 'POST', body: form, headers: { 'idempotency-key': randomUUID() } });
     },
     job: (job_id) => ask(`/jobs/${job_id}`),
     async saveResults(job_id, path) {

@@ -8,7 +8,7 @@ import { textOf } from './check/text.ts';
 import { bill, checkFile } from './check-file.ts';
 import { onInterrupts } from './interrupts.ts';
 import { startLocalService } from './local-service.ts';
-import { openSampleSite, SAMPLE_PORT, type SampleSite } from './sample-site.ts';
+import { openSampleSite, SAMPLE_ADDRESS, SAMPLE_PORT, type SampleSite } from './sample-site.ts';
 import { signInLink } from './sign-in-link.ts';
 import { readWords } from './usage.ts';
 
@@ -29,12 +29,12 @@ const user = `demo-${Date.now()}`;
 const { service, config, url, client } = await startLocalService(user, {
   DATA_DIR: 'data/demo',
   LOG_FILE: 'data/demo/service.log',
-  CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
+  CHECKER_ALLOW_ADDRESSES: SAMPLE_ADDRESS,
   WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
 });
 const folder = await mkdtemp(join(tmpdir(), 'url-checker-demo-'));
 try {
-  say(`The service runs at ${styleText('cyan', url)}, its sample website at http://127.0.0.1:${site.port}.`);
+  say(`The service runs at ${styleText('cyan', url)}, its sample website at ${site.url}.`);
   say(`Checking ${EXAMPLE} …\n`);
   const path = await exampleFor(site, folder);
   const checked = await checkFile(client, path, RESULTS, signal);

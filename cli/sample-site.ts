@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 /** The port that `examples/urls.csv` names. */
 export const SAMPLE_PORT = 8099;
+/** The private address that has to be allowed for it. */
+export const SAMPLE_ADDRESS = '127.0.0.1';
 const SLOW_MS = 1500;
 
 const page = (title: string, text: string) =>
@@ -48,6 +50,11 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (found) return void html(200, page(...found));
   const location = REDIRECTS[path];
   if (location) return void response.writeHead(301, { location }).end();
+  if (path === '/reviews') {
+    // As a website behind bot protection answers what it takes for a robot.
+    response.writeHead(403, { 'content-type': 'text/html; charset=utf-8', 'cf-mitigated': 'challenge' });
+    return void response.end(page('Just a moment...', 'Checking that you are human.'));
+  }
   const error = ERRORS[path];
   if (error) return void html(error[0], page(error[1], 'Something is wrong.'));
   // Never answers.
@@ -64,18 +71,28 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
 
 export interface SampleSite {
   port: number;
+  url: string;
   close(): Promise<void>;
 }
 
 /** Listens on `SAMPLE_PORT`, or on a free port when that is taken. */
 export async function openSampleSite(): Promise<SampleSite> {
+  return (await openSampleSiteAt(SAMPLE_PORT)) ?? (await openSampleSiteAt(0))!;
+}
+
+/** Null when the port is taken. */
+export async function openSampleSiteAt(port: number): Promise<SampleSite | null> {
   const server = createServer(answer);
-  await listen(server, SAMPLE_PORT).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    return listen(server, 0);
-  });
+  try {
+    await listen(server, port);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return null;
+    throw error;
+  }
+  const { port: own_port } = server.address() as AddressInfo;
   return {
-    port: (server.address() as AddressInfo).port,
+    port: own_port,
+    url: `http://${SAMPLE_ADDRESS}:${own_port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -87,7 +104,7 @@ export async function openSampleSite(): Promise<SampleSite> {
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(port, SAMPLE_ADDRESS, () => {
       server.off('error', reject);
       resolve();
     });
