@@ -31,6 +31,7 @@ import type { Caller, Reply, Route, RouteRequest } from './route.ts';
 import { type SystemOptions, systemRoutes } from './routes/system.ts';
 import { Router } from './server/node-http.ts';
 import { type ObserveOptions, observe, type RequestState } from './server/observe.ts';
+import { restTurn } from './server/turns.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
   uploads: UploadLimits;
@@ -50,8 +51,8 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
   forwarding?: Pick<Forwarding, 'of'> | null;
   /** Refuses commands of users while maintenance mode is on. */
   maintenance?: Pick<Maintenance, 'admit' | 'current'>;
-  /** Resolves to true when reads see this position of the log, and to false when they do not after a bounded time. */
-  await_position(position: string): Promise<boolean>;
+  /** Resolves to true when reads see this position of the log, and to false when they do not after a bounded time. `waits` is called before it waits. */
+  await_position(position: string, waits?: () => void): Promise<boolean>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
 }
@@ -163,7 +164,7 @@ function serve(
     if (problems.length > 0) throw new ValidationError(problems);
 
     const expected = waits ? positions.expected(position, caller?.user_id) : null;
-    const is_fresh = expected === null || (await options.await_position(expected));
+    const is_fresh = expected === null || (await options.await_position(expected, () => restTurn(ctx.req)));
     /** What reads do not find may be what the caller has just written. */
     const lagging = (thrown: unknown): never => {
       const is_missing = thrown instanceof HttpError && thrown.status === 404;
@@ -177,6 +178,7 @@ function serve(
     };
     const found = await jobNow();
     const signal = clientSignal(ctx);
+    if (route.heavy || route.lasting) restTurn(ctx.req);
     const heavy = isHeavy(route, ctx) ? entered(ctx, options.heavy_requests) : null;
     const rest = () => heavy?.rest();
     // A store that is away says nothing about the credentials.

@@ -213,8 +213,9 @@ function frameOptions(
       per_caller: config.heavy_requests_per_caller,
       at_once: config.heavy_requests_at_once,
     }),
-    async await_position(position: string) {
+    async await_position(position: string, waits = () => {}) {
       if (await readmodels.passed(position, 0)) return true;
+      waits();
       // No answer named a position beyond the log's head, so nobody waits for one.
       return position > (await log.head()) || (await parts.passed(position));
     },

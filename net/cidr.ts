@@ -66,7 +66,9 @@ function contains(range: Range, bytes: readonly number[]): boolean {
   return true;
 }
 
-const NETWORK_BYTES = 8;
+/** The /64 of one subscriber, and the /48 that a provider gives to one site. */
+const SUBSCRIBER_BYTES = 8;
+const SITE_BYTES = 6;
 /** `::ffff:0:0/96`. */
 const MAPPED_IPV4 = parseRange('::ffff:0:0/96');
 
@@ -79,5 +81,15 @@ export function subscriberOf(address: string): string {
   const bytes = parseAddress(address);
   if (bytes === null) return address;
   if (isIn([MAPPED_IPV4], bytes)) return bytes.slice(-4).join('.');
-  return bytes.length === 4 ? bytes.join('.') : bytes.slice(0, NETWORK_BYTES).join(':');
+  return bytes.length === 4 ? bytes.join('.') : bytes.slice(0, SUBSCRIBER_BYTES).join(':');
+}
+
+/**
+ * Names the site (/48) of an IPv6 address; null for any other text.
+ * @example siteOf('2001:db8:1:2::7') // '32:1:13:184:0:1/48'
+ */
+export function siteOf(address: string): string | null {
+  const bytes = parseAddress(address);
+  if (bytes === null || bytes.length === 4 || isIn([MAPPED_IPV4], bytes)) return null;
+  return `${bytes.slice(0, SITE_BYTES).join(':')}/48`;
 }

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { connectionsBeside } from '../http/server/connections.ts';
+import { Front } from '../http/server/front.ts';
 import { probesOnly } from '../http/server/probes.ts';
 import { type RunningServer, startServer } from '../http/server/server.ts';
 import { openStarting, type Starting } from '../http/server/starting.ts';
@@ -46,7 +47,10 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
   const registry = new Registry();
   if (checker) openCheckerMetrics(registry, checker);
   const connections = connectionsBeside(config, logger);
+  const { trusted_proxies, max_unread_bytes } = config;
+  const front = new Front({ log: logger, trusted_proxies, max_unread_bytes });
   connections.measure(registry);
+  front.measure(registry);
   const fault = (error: unknown) => void (isDamage(error) && failure.resolve(error as Error));
   const parts = { public_url: () => public_url, registry, fault };
   const of = config.roles.includes('http') ? 'http' : 'others';
@@ -74,7 +78,7 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
   }
   try {
     await Promise.race([opening, waits.promise]);
-    const url = of === 'http' ? await listen(starting, config.port, { connections }) : null;
+    const url = of === 'http' ? await listen(starting, config.port, { connections, front }) : null;
     const { metrics_port } = config;
     const metrics_url = metrics_port === null ? null : await listen(probesOnly(starting), metrics_port);
     // With PORT 0 the system picks the port, which is known from here on.

@@ -49,8 +49,9 @@ export const SETTINGS = {
   PORT: integer(8080, 0, 65535, 'The port of the HTTP server; with 0 the system picks one.'),
   HOST: text('127.0.0.1', 'The address of the HTTP server. An address that is not loopback needs IDENTITY_JWKS_URL.'),
   METRICS_PORT: port(
-    'A port for /healthz, /readyz and /metrics, which a process of any role serves; unset: only PORT serves them.',
+    'A port for /healthz, /readyz and /metrics, which a process of any role serves, on a thread of its own; unset: PORT serves the first two.',
   ),
+  METRICS_ON_PORT: word('off', 'Whether PORT, which clients reach, serves /metrics to everybody.', ['off', 'on']),
   PUBLIC_URL: url('The base URL that clients use, which the service puts into links; unset: http://HOST:PORT.', HTTP),
   TRUSTED_PROXIES: cidrs('The proxies whose X-Forwarded-For and X-Real-Client-IP the service trusts.'),
   SERVICE_URLS: setting<ServiceUrls | null>(
@@ -199,6 +200,44 @@ export const SETTINGS = {
     'The most large requests (uploads, lists, filtered results, exports) in flight from one user or address.',
   ),
   HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress, half of one caller; others wait.'),
+  USER_LIMIT_PER_MINUTE: integer(
+    3000,
+    1,
+    1_000_000,
+    'The most requests of one user to the gateway a minute; RATE_LIMIT_PER_MINUTE where that is higher.',
+  ),
+  USER_CHANGES_PER_MINUTE: integer(
+    240,
+    1,
+    1_000_000,
+    'The most of these that are no GET; RATE_LIMIT_PER_MINUTE where that is higher.',
+  ),
+  ADDRESS_LIMIT_PER_MINUTE: integer(
+    6000,
+    1,
+    1_000_000,
+    'The most requests of one address (IPv6: a /64; a /48 has four times as many) to the gateway a minute, signed in or not; RATE_LIMIT_PER_MINUTE where that is higher.',
+  ),
+  EVENT_STREAMS_PER_USER: integer(20, 1, 1_000_000, 'The most streams of events that one user has open.'),
+  EVENT_STREAMS_PER_ADDRESS: integer(
+    500,
+    1,
+    1_000_000,
+    'The most streams of events that one address (IPv6: a /64; a /48 has four times as many) has open.',
+  ),
+  MAX_EVENT_STREAMS: integer(1000, 1, 1_000_000, 'The most open streams of events.'),
+  MAX_UNREAD_BYTES: integer(
+    64 * 1024 * 1024,
+    1024 * 1024,
+    10 * GiB,
+    'The most bytes of answers that wait for clients to read them, half of them for one address; more cuts the slowest off.',
+  ),
+  CONNECTIONS_PER_ADDRESS: integer(
+    2000,
+    1,
+    1_000_000,
+    'The most connections of one address (IPv6: a /64; a /48 has four times as many).',
+  ),
   MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
   SIGNUP_CREDITS: amount(
     0,

@@ -7,6 +7,7 @@ import { hasBody } from '../input/bodies.ts';
 import { isAwaitingContinue } from '../input/body-chunks.ts';
 import type { Reply, Route } from '../route.ts';
 import { successStatus } from '../route.ts';
+import { restTurn } from '../server/turns.ts';
 import { hasLongList, jsonPieces } from './json-pieces.ts';
 import { JsonText, tagOf } from './json-text.ts';
 
@@ -15,21 +16,13 @@ const MAX_TAGGED_BYTES = 1024 * 1024;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The service cuts off a client that reads fewer bytes in this time while more wait for it: 8 kbit/s. */
-const READ_BYTES = 64 * 1024;
-const READ_MS = 60_000;
-
 /** Writes the reply of a handler to the response. Throws what the reply's stream throws before its first bytes. */
-export async function writeReply(
-  ctx: Context,
-  route: Pick<Route, 'responses' | 'lasting'>,
-  reply: Reply,
-): Promise<void> {
+export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, reply: Reply): Promise<void> {
   const { body, stream, headers = {} } = reply;
   const status = reply.status ?? successStatus(route)!;
   ctx.status = status;
   const content_type = headers['content-type'] ?? route.responses[status]?.content_type;
-  if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream', route.lasting);
+  if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream');
   else if (body === undefined || body === null) ctx.body = null;
   else if (typeof body === 'string' || body instanceof Uint8Array) {
     // The type comes before the body, because Koa takes text that starts with `<` for HTML.
@@ -62,7 +55,7 @@ async function writeLongJson(ctx: Context, body: object): Promise<void> {
     yield* first.splice(0);
     yield* pieces;
   };
-  await writeStream(ctx, Readable.from(all(), { objectMode: false }), JSON_TYPE, false);
+  await writeStream(ctx, Readable.from(all(), { objectMode: false }), JSON_TYPE);
 }
 
 function writeText(ctx: Context, text: string): void {
@@ -96,7 +89,7 @@ function writeTag(ctx: Context, tag: string): void {
  * Waits for the stream's first bytes, so that a failure before them becomes an error answer. A later failure cuts the connection, so
  * that the client sees that its answer is incomplete.
  */
-async function writeStream(ctx: Context, stream: Readable, content_type: string, is_lasting: boolean): Promise<void> {
+async function writeStream(ctx: Context, stream: Readable, content_type: string): Promise<void> {
   ctx.set('Content-Type', content_type);
   if (ctx.method === 'HEAD') {
     stream.destroy();
@@ -105,36 +98,14 @@ async function writeStream(ctx: Context, stream: Readable, content_type: string,
     return;
   }
   if (stream.readableLength === 0 && !stream.readableEnded) await firstBytes(stream);
-  if (!is_lasting) endWhenSlow(ctx.res);
+  restTurn(ctx.req);
   ctx.body = stream;
-}
-
-/**
- * Cuts off a client that takes less than `READ_BYTES` of what waits for it in `READ_MS`. A client that reads nothing has left
- * without a word, and a client that reads byte by byte keeps other requests of its user waiting. `every` calls its function
- * regularly and returns how to end that.
- */
-export function endWhenSlow(res: ServerResponse, every = interval): void {
-  const taken = () => (res.socket ? res.socket.bytesWritten - res.socket.writableLength : 0);
-  let before = taken();
-  const end = every(READ_MS, () => {
-    const now = taken();
-    if (res.writableNeedDrain && now - before < READ_BYTES) res.destroy();
-    before = now;
-  });
-  onceClosed(res, end);
 }
 
 /** Calls `done` when the answer is sent or its client leaves, and at once when that has happened: the event does not come again. */
 export function onceClosed(res: ServerResponse, done: () => void): void {
   if (res.closed) done();
   else res.once('close', done);
-}
-
-function interval(ms: number, look: () => void): () => void {
-  // After a pause of this process `look` runs after the writes that waited, so that it counts what the client took meanwhile.
-  const timer = setInterval(() => setImmediate(look), ms);
-  return () => clearInterval(timer);
 }
 
 async function firstBytes(stream: Readable): Promise<void> {

@@ -1,9 +1,13 @@
 // Finds the client's address: the peer of the connection, or the address that a trusted proxy reports.
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { isIn, parseAddress, parseRange } from '../../net/cidr.ts';
 
-export type ClientAddress = (request: IncomingMessage) => string;
+export interface ClientAddress {
+  (request: IncomingMessage): string;
+  /** The address of the connection's peer; null for a trusted proxy, whose connection serves many clients. */
+  peerOf(socket: Pick<Socket, 'remoteAddress'>): string | null;
+}
 
 /**
  * `trusted_proxies` are CIDRs. The service ignores these headers from all other peers, which could write anything into them.
@@ -11,9 +15,9 @@ export type ClientAddress = (request: IncomingMessage) => string;
  */
 export function openClientAddress(trusted_proxies: readonly string[]): ClientAddress {
   const trusted = trusted_proxies.map(parseRange);
-  const isTrusted = (address: string) => isIn(trusted, parseAddress(address));
+  const isTrusted = (address: string) => trusted.length > 0 && isIn(trusted, parseAddress(address));
 
-  return (request) => {
+  const addressOf = (request: IncomingMessage) => {
     const peer = plain(request.socket.remoteAddress ?? '');
     if (!isTrusted(peer)) return peer;
     const forwarded = String(request.headers['x-forwarded-for'] ?? '');
@@ -28,6 +32,9 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
     }
     return peer;
   };
+  const peerOf = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>) =>
+    isTrusted(plain(remoteAddress)) ? null : plain(remoteAddress);
+  return Object.assign(addressOf, { peerOf });
 }
 
 /** Some proxies report the client's port too. Dual-stack sockets report an IPv4-mapped IPv6 address, which becomes an IPv4 address. */

@@ -1,21 +1,12 @@
-// Keeps the server's connections below the open-file limit, and ends idle ones when the server closes.
+// Keeps the server's connections below the open-file limit and each address below its share, and ends idle ones when the server closes.
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { openFilesAllowed } from '../../net/open-files.ts';
 import type { Config } from '../../settings/config.ts';
+import type { Holder } from '../limits/address-shares.ts';
 import { openCounter, openGauge } from './metrics.ts';
-
-export interface Connections {
-  /** Returns a function that ends each connection as soon as it has no request in flight. */
-  watch(server: Server): () => void;
-  /** The number of requests on the connection that are not answered yet. */
-  unanswered(socket: Socket): number;
-  /** Whether the connection opened while all others were busy: the server answers only probes on it. */
-  isSpare(socket: Socket): boolean;
-  measure(registry: Registry): void;
-}
 
 /** Files of stores, logs, uploads and of Node itself. */
 const OWN_FILES = 200;
@@ -36,86 +27,150 @@ export function mostConnections(
 
 /** Opens the connections of a process, and leaves its checker enough open files. */
 export function connectionsBeside(
-  { roles, checker_concurrency, max_connections: wanted }: Config,
+  { roles, checker_concurrency, max_connections: wanted, connections_per_address: of_an_address }: Config,
   log: Logger,
 ): Connections {
   const checks_at_once = roles.includes('checker') ? checker_concurrency : 0;
   const most = mostConnections({ wanted, checks_at_once });
   if (most < wanted)
     log.info({ most }, 'http takes fewer connections than MAX_CONNECTIONS: the process may open too few files');
-  return openConnections({ most, log });
+  return new Connections({ most, of_an_address, log });
 }
 
-export function openConnections(options: { most: number; log: Logger; monotonic?: () => number }): Connections {
-  const { most, log, monotonic = () => performance.now() } = options;
-  /** The answers in flight on each connection. Of the idle connections, the longest idle comes first. */
-  const sockets = new Map<Socket, Set<ServerResponse>>();
-  const spare = new Set<Socket>();
-  let refused = 0;
-  let unlogged = 0;
-  let logged_at = Number.NEGATIVE_INFINITY;
-  let draining = false;
+export interface ConnectionsOptions {
+  most: number;
+  of_an_address?: number;
+  log: Logger;
+  monotonic?: () => number;
+}
 
-  function forget(socket: Socket): void {
-    sockets.delete(socket);
-    spare.delete(socket);
+/** The holders of each socket; none for a trusted proxy. */
+export type HoldersOf = (socket: Socket) => readonly Holder[];
+
+export class Connections {
+  readonly #most: number;
+  readonly #of_an_address: number;
+  readonly #log: Logger;
+  readonly #monotonic: () => number;
+  /** The answers in flight on each connection. Of the idle connections, the longest idle comes first. */
+  readonly #sockets = new Map<Socket, Set<ServerResponse>>();
+  readonly #by_holder = new Map<string, Set<Socket>>();
+  readonly #spare = new Set<Socket>();
+  #closed = 0;
+  #unlogged = 0;
+  #logged_at = Number.NEGATIVE_INFINITY;
+  #is_draining = false;
+
+  constructor({
+    most,
+    of_an_address = Number.POSITIVE_INFINITY,
+    log,
+    monotonic = () => performance.now(),
+  }: ConnectionsOptions) {
+    this.#most = most;
+    this.#of_an_address = of_an_address;
+    this.#log = log;
+    this.#monotonic = monotonic;
   }
+
+  /** Returns a function that ends each connection as soon as it has no request in flight. */
+  watch(server: Server, holdersOf: HoldersOf = () => []): () => void {
+    server.on('connection', (socket: Socket) => this.#take(socket, holdersOf(socket)));
+    server.on('request', ({ socket }, response) => {
+      const answers = this.#sockets.get(socket);
+      answers?.add(response);
+      if (this.#is_draining) response.setHeader('Connection', 'close');
+      response.once('close', () => {
+        answers?.delete(response);
+        if (!answers || !this.#sockets.delete(socket)) return;
+        this.#sockets.set(socket, answers);
+        if (this.#is_draining) this.#endIfIdle(socket);
+      });
+    });
+    return () => {
+      this.#is_draining = true;
+      for (const [socket, answers] of this.#sockets) {
+        for (const response of answers) if (!response.headersSent) response.setHeader('Connection', 'close');
+        this.#endIfIdle(socket);
+      }
+    };
+  }
+
+  /** Whether the connection opened while all others were busy: the server answers only probes on it. */
+  isSpare(socket: Socket): boolean {
+    return this.#spare.has(socket);
+  }
+
+  measure(registry: Registry): void {
+    openGauge(registry, { name: 'http_connections', help: 'Open connections.' }, () => this.#sockets.size);
+    const help = 'Connections that the server closed because it, or an address, had too many.';
+    openCounter(registry, { name: 'http_connections_closed_for_room_total', help }, () => this.#closed);
+  }
+
+  #take(socket: Socket, holders: readonly Holder[]): void {
+    for (const [name, times] of holders) {
+      const own = this.#by_holder.get(name) ?? new Set();
+      if (own.size >= times * this.#of_an_address && !this.#makeRoomOf(own)) {
+        this.#close(socket);
+        return;
+      }
+      this.#by_holder.set(name, own);
+    }
+    for (const [name] of holders) this.#by_holder.get(name)!.add(socket);
+    this.#sockets.set(socket, new Set());
+    socket.once('close', () => this.#forget(socket, holders));
+    if (this.#sockets.size - this.#spare.size > this.#most) this.#makeRoom(socket);
+  }
+
+  #forget(socket: Socket, holders: readonly Holder[]): void {
+    this.#sockets.delete(socket);
+    this.#spare.delete(socket);
+    for (const [name] of holders) {
+      const own = this.#by_holder.get(name);
+      own?.delete(socket);
+      if (own?.size === 0) this.#by_holder.delete(name);
+    }
+  }
+
+  /** Closes an idle connection of an address that has too many. */
+  #makeRoomOf(own: Set<Socket>): boolean {
+    for (const socket of own) {
+      if (this.#sockets.get(socket)?.size !== 0) continue;
+      own.delete(socket);
+      this.#close(socket);
+      return true;
+    }
+    return false;
+  }
+
   /** Closes the longest idle connection, else the oldest spare one. With neither, the new connection becomes spare. */
-  function makeRoom(last: Socket): void {
-    const closed = longestIdle(last) ?? (spare.size < SPARE ? null : [...spare][0]!);
-    if (closed === null || spare.has(closed)) spare.add(last);
-    if (closed === null) return;
-    closed.destroy();
-    forget(closed);
-    refused++;
-    unlogged++;
-    const now = monotonic();
-    if (now - logged_at < LOGGED_EVERY_MS) return;
-    log.warn({ most, closed: unlogged }, 'too many connections: the server closes some');
-    logged_at = now;
-    unlogged = 0;
+  #makeRoom(last: Socket): void {
+    const closed = this.#longestIdle(last) ?? (this.#spare.size < SPARE ? null : [...this.#spare][0]!);
+    if (closed === null || this.#spare.has(closed)) this.#spare.add(last);
+    if (closed !== null) this.#close(closed);
   }
-  function longestIdle(last: Socket): Socket | null {
-    for (const [socket, answers] of sockets) {
-      if (answers.size === 0 && socket !== last && !spare.has(socket)) return socket;
+
+  #longestIdle(last: Socket): Socket | null {
+    for (const [socket, answers] of this.#sockets) {
+      if (answers.size === 0 && socket !== last && !this.#spare.has(socket)) return socket;
     }
     return null;
   }
-  function endIfIdle(socket: Socket): void {
-    if (sockets.get(socket)?.size === 0) socket.destroy();
+
+  #close(socket: Socket): void {
+    socket.destroy();
+    this.#sockets.delete(socket);
+    this.#spare.delete(socket);
+    this.#closed++;
+    this.#unlogged++;
+    const now = this.#monotonic();
+    if (now - this.#logged_at < LOGGED_EVERY_MS) return;
+    this.#log.warn({ most: this.#most, closed: this.#unlogged }, 'too many connections: the server closes some');
+    this.#logged_at = now;
+    this.#unlogged = 0;
   }
-  return {
-    watch(server) {
-      server.on('connection', (socket: Socket) => {
-        sockets.set(socket, new Set());
-        socket.once('close', () => forget(socket));
-        if (sockets.size - spare.size > most) makeRoom(socket);
-      });
-      server.on('request', ({ socket }, response) => {
-        const answers = sockets.get(socket);
-        answers?.add(response);
-        if (draining) response.setHeader('Connection', 'close');
-        response.once('close', () => {
-          answers?.delete(response);
-          if (!answers || !sockets.delete(socket)) return;
-          sockets.set(socket, answers);
-          if (draining) endIfIdle(socket);
-        });
-      });
-      return () => {
-        draining = true;
-        for (const [socket, answers] of sockets) {
-          for (const response of answers) if (!response.headersSent) response.setHeader('Connection', 'close');
-          endIfIdle(socket);
-        }
-      };
-    },
-    unanswered: (socket) => sockets.get(socket)?.size ?? 0,
-    isSpare: (socket) => spare.has(socket),
-    measure(registry) {
-      openGauge(registry, { name: 'http_connections', help: 'Open connections.' }, () => sockets.size);
-      const help = 'Connections that the server closed because it had too many.';
-      openCounter(registry, { name: 'http_connections_closed_for_room_total', help }, () => refused);
-    },
-  };
+
+  #endIfIdle(socket: Socket): void {
+    if (this.#sockets.get(socket)?.size === 0) socket.destroy();
+  }
 }

@@ -3,8 +3,9 @@
 import type * as http from 'node:http';
 import { createRequire } from 'node:module';
 
-export const { createServer, IncomingMessage, STATUS_CODES } = process.getBuiltinModule('node:http');
+export const { createServer, IncomingMessage, ServerResponse, STATUS_CODES } = process.getBuiltinModule('node:http');
 export type IncomingMessage = http.IncomingMessage;
+export type ServerResponse = http.ServerResponse;
 
 /** The router's ES module imports `node:http`; its CommonJS one does not. */
 export const { default: Router } = createRequire(import.meta.url)('@koa/router') as typeof import('@koa/router');

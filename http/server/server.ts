@@ -7,8 +7,10 @@ import type { Logger } from 'pino';
 import { answerAndClose } from '../answers/replies.ts';
 import { apiOf } from '../apis/all.ts';
 import { HttpError, headersTooLarge, MAX_HEADER_BYTES, retryLater, statusText } from '../errors.ts';
+import { hasBody } from '../input/bodies.ts';
 import { awaitContinue, refusingSmallChunks } from '../input/body-chunks.ts';
-import { type Connections, openConnections } from './connections.ts';
+import { Connections } from './connections.ts';
+import { Front } from './front.ts';
 import { createServer } from './node-http.ts';
 import { PROBES } from './probes.ts';
 
@@ -18,8 +20,8 @@ const HEADERS_MS = 15_000;
 /** Enough for 100 MB at 1.4 Mbit/s. */
 const REQUEST_MS = 600_000;
 const MAX_HEADERS = 100;
-/** The most requests that a client may send on one connection before the first answer. */
-const MAX_PIPELINED = 100;
+/** Connections that the system accepts for the service while the event loop is busy; the system may allow fewer. */
+const BACKLOG = 16_384;
 /** The time that `close` gives to requests in flight. */
 const DRAIN_MS = 10_000;
 
@@ -36,9 +38,10 @@ export interface RunningServer {
  */
 export async function startServer(
   app: { callback(): RequestListener },
-  options: { host: string; port: number; log: Logger; connections?: Connections; drain_ms?: number },
+  options: { host: string; port: number; log: Logger; connections?: Connections; front?: Front; drain_ms?: number },
 ): Promise<RunningServer> {
-  const { host, port, log, connections = openConnections({ most: Number.POSITIVE_INFINITY, log }) } = options;
+  const { host, port, log, connections = new Connections({ most: Number.POSITIVE_INFINITY, log }) } = options;
+  const { front = new Front({ log }) } = options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_MS,
@@ -46,6 +49,7 @@ export async function startServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: 5000,
     requireHostHeader: false, // Node's own refusal has no body
+    ServerResponse: front.unread.Response,
     IncomingMessage: refusingSmallChunks(({ socket }) => {
       answerBroken(Object.assign(new Error('small chunks'), { code: SMALL_CHUNKS }), socket);
       socket.destroySoon();
@@ -53,26 +57,35 @@ export async function startServer(
   });
   server.maxHeadersCount = MAX_HEADERS;
   const handle = app.callback();
-  const draining = connections.watch(server);
+  const draining = connections.watch(server, front.peersOf);
+  /** Connections whose request is overdue. */
+  const late = new WeakSet<Duplex>();
 
   server.on('request', (request, response) => {
-    const { socket } = request;
-    // One read may bring thousands of requests, and the server would handle them all before those of others.
-    if (connections.unanswered(socket) > MAX_PIPELINED) socket.destroy();
-    if (socket.destroyed) return;
+    late.delete(request.socket);
+    if (request.socket.destroyed) return;
     const target = pathOf(request.url!);
-    if (target === null) return refuse(NO_PATH, request, response);
-    request.url = target;
-    if (connections.isSpare(socket) && !Object.hasOwn(PROBES, target)) refuse(FULL, request, response);
-    else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
-    else void handle(request, response);
+    const isProbe = () => target !== null && Object.hasOwn(PROBES, target);
+    const begin = () => {
+      if (target === null) return refuse(NO_PATH, request, response);
+      request.url = target;
+      if (connections.isSpare(request.socket) && !isProbe()) refuse(FULL, request, response);
+      else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
+      else void handle(request, response);
+    };
+    front.enter({ request, response, isProbe, begin, refuse: () => refuse(BUSY, request, response) });
   });
   server.on('checkContinue', (request, response) => {
     awaitContinue(request);
     server.emit('request', request, response);
   });
   server.on('checkExpectation', (request, response) => refuse(NOT_EXPECTED, request, response));
-  server.on('clientError', answerBroken);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return answerBroken(error, socket);
+    // After a pause of this process, a request that arrived meanwhile is read later in this turn of the event loop.
+    late.add(socket);
+    setImmediate(() => late.delete(socket) && answerBroken(error, socket));
+  });
   await listening(server, port, host);
   const bound = server.address() as AddressInfo;
   const url = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
@@ -87,6 +100,7 @@ export async function startServer(
       server.closeAllConnections();
     }, options.drain_ms ?? DRAIN_MS);
     await done;
+    front.unread.close();
     clearTimeout(timer);
     log.info('closed');
   };
@@ -94,6 +108,7 @@ export async function startServer(
 }
 
 const FULL = retryLater(503, 'unavailable', 'The service has too many connections. Try again soon.');
+const BUSY = retryLater(503, 'unavailable', 'The service is busy. Try again soon.', 1);
 const NO_PATH = new HttpError(400, 'malformed_request', 'The target of the request is no path and no URL.');
 const NO_HOST = new HttpError(400, 'malformed_request', 'The header Host is missing.');
 const NOT_EXPECTED = new HttpError(417, 'expectation_failed', 'The header Expect may only be 100-continue.');
@@ -106,7 +121,9 @@ function pathOf(target: string): string | null {
 }
 
 function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
-  const { status, headers } = error;
+  const { status } = error;
+  // A client that is refused for a while goes on with its connection: a new one would cost more than the refusal.
+  const headers = { ...error.headers, ...(error === BUSY && !hasBody(request) && { connection: 'keep-alive' }) };
   void answerAndClose(request, response, { status, headers, body: apiOf(request.url ?? '').errorBody(error) });
 }
 
@@ -143,7 +160,7 @@ function answerBroken(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, soc
 async function listening(server: Server, port: number, host: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });

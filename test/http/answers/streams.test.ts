@@ -1,10 +1,7 @@
-// Answers that are streams, and clients that leave before their answer or take it too slowly.
-import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
+// Answers that are streams, and clients that leave before their answer.
 import { Readable } from 'node:stream';
 import test from 'ava';
 import { Type } from 'typebox';
-import { endWhenSlow } from '../../../http/answers/replies.ts';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { jsonBody } from '../../../http/request-bodies.ts';
 import { type Route, routeOf } from '../../../http/route.ts';
@@ -120,37 +117,4 @@ test('a client that leaves a stream causes no error', async (t) => {
   await until(() => line() !== undefined);
   t.like(line(), { level: 30, status: 499 });
   t.false(sample.logged.some(({ level, request_id }) => level === 50 && request_id === 'left-stream'));
-});
-
-test('the service cuts off a client that takes less than 64 KiB of its stream in a minute', (t) => {
-  const KIB = 1024;
-  const socket = { bytesWritten: 0, writableLength: 0 };
-  let is_cut_off = false;
-  const destroy = () => (is_cut_off = true);
-  const response = Object.assign(new EventEmitter(), { socket, writableNeedDrain: true, destroy });
-  let minute = (): void => t.fail('it looks once a minute');
-  let is_looking = true;
-  endWhenSlow(response as unknown as ServerResponse, (ms, look) => {
-    t.is(ms, 60_000);
-    minute = look;
-    return () => (is_looking = false);
-  });
-  socket.bytesWritten += 64 * KIB;
-  minute();
-  t.false(is_cut_off, 'it took 64 KiB');
-  // What waits in the socket the client has not taken.
-  socket.bytesWritten += 80 * KIB;
-  socket.writableLength = 16 * KIB;
-  minute();
-  t.false(is_cut_off, 'it took 64 KiB again');
-  response.writableNeedDrain = false;
-  minute();
-  t.false(is_cut_off, 'nothing waits for it');
-  response.writableNeedDrain = true;
-  socket.writableLength -= 16 * KIB;
-  socket.bytesWritten += 47 * KIB;
-  minute();
-  t.true(is_cut_off, 'it took 63 KiB');
-  response.emit('close');
-  t.false(is_looking);
 });

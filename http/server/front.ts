@@ -1,0 +1,89 @@
+// What stands before the application: one request of a connection at a time, probes at once, others in turns, and nobody who lets too much
+// wait unread.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { openClientAddress } from '../callers/client-address.ts';
+import { type Holder, holdersOf } from '../limits/address-shares.ts';
+import { Pipelines } from './pipelines.ts';
+import { restTurn, Turns } from './turns.ts';
+import { Unread, unreadLimits } from './unread.ts';
+
+export interface FrontOptions {
+  log: Logger;
+  /** CIDRs of proxies whose headers name the client. */
+  trusted_proxies?: readonly string[];
+  max_unread_bytes?: number;
+}
+
+/** What a request is, for the front. */
+export interface Arrived {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** A probe waits for nothing. */
+  isProbe(): boolean;
+  begin(): void;
+  /** Answers 503 without the application. */
+  refuse(): void;
+}
+
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+/** The end of credentials is enough to tell callers of one address apart: a signature, or random characters. */
+const CREDENTIAL_CHARS = 48;
+
+export class Front {
+  readonly unread: Unread;
+  readonly #turns = new Turns();
+  readonly #pipelines = new Pipelines();
+  readonly #clientAddress: ReturnType<typeof openClientAddress>;
+  /** Of the client whose request a connection serves now. */
+  readonly #clients = new WeakMap<Socket, { address: string; holders: readonly Holder[] }>();
+
+  constructor({ log, trusted_proxies = [], max_unread_bytes = MAX_UNREAD_BYTES }: FrontOptions) {
+    this.#clientAddress = openClientAddress(trusted_proxies);
+    const holdersOf = (socket: Socket) => this.#clients.get(socket)?.holders ?? [];
+    this.unread = new Unread({ limits: unreadLimits(max_unread_bytes), holdersOf, log });
+  }
+
+  /** Whom a connection counts for: nobody where a trusted proxy opened it. */
+  readonly peersOf = (socket: Socket): readonly Holder[] => {
+    const peer = this.#clientAddress.peerOf(socket);
+    return peer === null ? [] : holdersOf(peer);
+  };
+
+  enter(arrived: Arrived): void {
+    const { request, response } = arrived;
+    this.#pipelines.enter(request, response, this.peersOf, () => this.#begin(arrived));
+  }
+
+  measure(registry: Registry): void {
+    this.unread.measure(registry);
+    this.#turns.measure(registry);
+  }
+
+  #begin({ request, response, isProbe, begin, refuse }: Arrived): void {
+    const holders = this.#clientOf(request);
+    if (isProbe()) begin();
+    else if (this.unread.isFull(holders)) refuse();
+    else {
+      const of = [...holders.map(([name]) => name), credentialsOf(request)];
+      const leave = this.#turns.enter({ request, of, begin, refuse });
+      response.once('prefinish', () => restTurn(request)).once('close', leave);
+    }
+  }
+
+  #clientOf(request: IncomingMessage): readonly Holder[] {
+    const address = this.#clientAddress(request);
+    let client = this.#clients.get(request.socket);
+    if (client?.address !== address) {
+      client = { address, holders: holdersOf(address) };
+      this.#clients.set(request.socket, client);
+    }
+    return client.holders;
+  }
+}
+
+function credentialsOf({ headers: { authorization, cookie } }: IncomingMessage): string {
+  return (authorization ?? cookie ?? '').slice(-CREDENTIAL_CHARS);
+}
