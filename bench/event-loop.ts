@@ -104,7 +104,7 @@ async function filledOnce(config: Config, path: string): Promise<Filled> {
 }
 
 function everyRoute(): Route<never>[] {
-  const options = { log: openLogger(readConfig({})), registry: new Registry(), readiness: {} };
+  const options = { log: openLogger(readConfig({})), registry: new Registry(), readiness: {}, metrics_on_port: true };
   return [...ALL_ROUTES, ...systemRoutes(ALL_ROUTES, options)] as Route<never>[];
 }
 

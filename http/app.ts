@@ -26,6 +26,7 @@ import { withList } from './input/list-bodies.ts';
 import { compileRoute, type RouteChecks } from './input/route-checks.ts';
 import { type UploadLimits, withUpload } from './input/uploads.ts';
 import type { HeavyRequest, HeavyRequests } from './limits/heavy-requests.ts';
+import type { Admitted } from './limits/rate-limits.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Caller, Reply, Route, RouteRequest } from './route.ts';
 import { type SystemOptions, systemRoutes } from './routes/system.ts';
@@ -40,10 +41,10 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
   /** The frame calls this once for each admitted request of an authenticated caller. */
   seen(caller: Caller, command: () => CommandContext): Promise<void>;
   /**
-   * Admits a request or throws `HttpError`; the response carries the headers that it returns. The frame calls it once for
-   * each request. A request that is refused for its credentials or its path has no caller.
+   * Admits a request or throws `HttpError`; the response carries the headers that it returns. The frame calls it twice for each
+   * request: first with an undefined caller, then with the one that it found, or null.
    */
-  admit?(request: { api: Api; caller: Caller | null; ip: string }): Promise<Readonly<Record<string, string>>>;
+  admit?(request: Admitted): Promise<Readonly<Record<string, string>>>;
   /** The frame calls this with each error that no client caused. */
   fault?(error: unknown): void;
   heavy_requests: HeavyRequests;
@@ -66,7 +67,7 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
     const forward = options.forwarding?.of(route) ?? null;
     const path = route.path.replace(/\{(\w+)\}/g, ':$1');
     const own = () => serve(route, compileRoute(route), options, positions);
-    router.register(path, [route.method], forward === null ? own() : passOn(route, forward));
+    router.register(path, [route.method], forward === null ? own() : passOn(route, forward, options));
   }
   app.use(observe(options));
   app.use(answerEarly);
@@ -148,12 +149,13 @@ function serve(
     const { ip, request_id } = state;
     state.route = route;
     const identify = () => authenticate(route, (name) => ctx.get(name), options);
+    if (!route.quiet) await admit(ctx, options, undefined);
     const caller = await identify().catch(async (refusal: unknown) => {
-      await admit(ctx, options);
+      await admit(ctx, options, null);
       throw refusal;
     });
     state.caller = caller;
-    await admit(ctx, options);
+    if (!route.quiet) await admit(ctx, options, caller);
     options.maintenance?.admit(route, caller);
     const command = () => contextOf(caller, route.access, request_id, Date.now());
     if (caller) await options.seen(caller, command);
@@ -213,10 +215,12 @@ function serve(
 }
 
 /** Has another deployment serve the request. */
-function passOn(route: Route, forward: Forward): Middleware {
+function passOn(route: Route, forward: Forward, options: AppOptions): Middleware {
   return async (ctx) => {
     const state = ctx.state as RequestState;
     state.route = route;
+    // The other deployment looks at the credentials, and counts for their user.
+    await admit(ctx, options, undefined);
     const { ip, request_id } = state;
     const reply = await forward(ctx, { ip, request_id, signal: clientSignal(ctx) });
     // The answer to HEAD is written with the headers that are there by then. Other answers may still fail before their first bytes.
@@ -243,9 +247,10 @@ function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
   return heavy;
 }
 
-async function admit(ctx: Context, options: AppOptions): Promise<void> {
-  const { ip, caller = null } = ctx.state as RequestState;
-  if (options.admit) ctx.set({ ...(await options.admit({ api: apiOfRequest(ctx), caller, ip })) });
+async function admit(ctx: Context, options: AppOptions, caller: Caller | null | undefined): Promise<void> {
+  const { ip } = ctx.state as RequestState;
+  const { method } = ctx;
+  if (options.admit) ctx.set({ ...(await options.admit({ api: apiOfRequest(ctx), caller, ip, method })) });
 }
 
 async function withBody(
@@ -283,7 +288,8 @@ function clientSignal(ctx: Context): AbortSignal {
 const noSuchRoute =
   (options: AppOptions): Middleware =>
   async (ctx) => {
-    await admit(ctx, options);
+    await admit(ctx, options, undefined);
+    await admit(ctx, options, null);
     const matched = (ctx.matched ?? []) as { methods: string[] }[];
     const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
     if (methods.length === 0) throw new HttpError(404, 'not_found', `There is no route ${ctx.path.slice(0, 200)}.`);

@@ -44,7 +44,7 @@ import { openRateLimits } from './limits/rate-limits.ts';
 import { linkCommand } from './link-command.ts';
 import { openMaintenance } from './maintenance.ts';
 import { ALL_GROUPS } from './routes/all.ts';
-import { openWatch, probesListener } from './server/probes.ts';
+import { openWatch, PROBES, type ProbeReply } from './server/probes.ts';
 import { openServiceStatus } from './service-status.ts';
 
 /** How long a read waits for its client's last change. */
@@ -66,7 +66,10 @@ export interface OpeningParts
 }
 
 export interface OpenedApp {
-  app: { callback(): RequestListener };
+  /** Null in a process without the http role. */
+  app: { callback(): RequestListener } | null;
+  /** Answers the probe at the path, for METRICS_PORT. */
+  probe(path: string): Promise<ProbeReply>;
   /** Ends long waits and event streams, which would otherwise keep the server open. */
   end(): void;
   /** Ends the application's own work, and leaves the stores open. */
@@ -82,13 +85,14 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
   const forwarding = service_urls && (await openForwarding({ urls: service_urls, log: logger }));
   if (forwarding) parts.atEnd(forwarding.close);
   const uploads = { folder: join(config.data_dir, 'uploads'), max_file_bytes: config.max_file_bytes };
+  const options = frameOptions(opened, opening);
   const app = createApp(
     ALL_GROUPS.flatMap((group) => group.open(parts)),
-    { ...frameOptions(opened, opening), uploads, fault, forwarding },
+    { ...options, uploads, fault, forwarding },
   );
   // A killed process leaves the files of its uploads.
   await removeAbandonedUploads(uploads.folder, ABANDONED_MS, parts.now());
-  return { app, end: opened.end, close: opened.close };
+  return { app, probe: (path) => PROBES[path]!(options), end: opened.end, close: opened.close };
 }
 
 /** Opens the parts for groups of routes. `end` and `close` are those of the application. */
@@ -200,6 +204,12 @@ function frameOptions(
 ) {
   const { config, log, logger, identity, jobFinder, maintenance, now } = parts;
   const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
+  // Who is given more at the public API is given as much at the gateway.
+  const gateway = {
+    of_user: Math.max(config.user_limit_per_minute, per_minute),
+    changes_of_user: Math.max(config.user_changes_per_minute, per_minute),
+    of_address: Math.max(config.address_limit_per_minute, per_minute),
+  };
   const { https, base_path } = publicPlace(config);
   return {
     ...{ log: logger, registry, identity, maintenance, readiness, https, base_path },
@@ -207,8 +217,9 @@ function frameOptions(
     jobs: jobFinder,
     shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
     trusted_proxies: config.trusted_proxies,
+    metrics_on_port: config.metrics_on_port === 'on',
     session: parts.sessions.callerOf,
-    admit: openRateLimits({ ...rates, per_minute, per_day, now }).admit,
+    admit: openRateLimits({ ...rates, per_minute, per_day, gateway, now }).admit,
     heavy_requests: openHeavyRequests({
       per_caller: config.heavy_requests_per_caller,
       at_once: config.heavy_requests_at_once,
@@ -252,9 +263,10 @@ export async function openProbes(
 ): Promise<OpenedApp> {
   const maintenance = await openMaintenance(openMaintenanceMode(stores.log), { registry, logger });
   const { checks: readiness, close } = openWatch(stores, openReadModels(stores.documents), { registry });
-  const listener = probesListener({ log: logger, registry, readiness, maintenance });
+  const options = { log: logger, registry, readiness, maintenance };
   return {
-    app: { callback: () => listener },
+    app: null,
+    probe: (path) => PROBES[path]!(options),
     end: () => {},
     async close() {
       maintenance.close();

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { connectionsBeside } from '../http/server/connections.ts';
 import { Front } from '../http/server/front.ts';
-import { probesOnly } from '../http/server/probes.ts';
 import { type RunningServer, startServer } from '../http/server/server.ts';
 import { openStarting, type Starting } from '../http/server/starting.ts';
 import type { Config } from '../settings/config.ts';
@@ -11,6 +10,7 @@ import { atMost } from '../time/pause.ts';
 import { type CheckerParts, openCheckerMetrics } from './checker-metrics.ts';
 import { isDamage } from './data-dir.ts';
 import { openHttp } from './open-http.ts';
+import { type RunningProbes, startProbes } from './probes.ts';
 import type { OpeningOptions, WaitingOptions } from './stores.ts';
 
 /** `close` waits this long for stores that are being opened. */
@@ -47,8 +47,8 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
   const registry = new Registry();
   if (checker) openCheckerMetrics(registry, checker);
   const connections = connectionsBeside(config, logger);
-  const { trusted_proxies, max_unread_bytes } = config;
-  const front = new Front({ log: logger, trusted_proxies, max_unread_bytes });
+  const { trusted_proxies, max_unread_bytes, request_wait_ms } = config;
+  const front = new Front({ log: logger, trusted_proxies, max_unread_bytes, request_wait_ms });
   connections.measure(registry);
   front.measure(registry);
   const fault = (error: unknown) => void (isDamage(error) && failure.resolve(error as Error));
@@ -57,10 +57,11 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
   const options: OpeningOptions = { of, signal: stop.signal, waiting };
   const opening = begin(waiting).then(() => openHttp(config, logger, parts, options));
   opening.then(
-    ({ app }) => starting.started(app),
+    (opened) => starting.started(opened),
     (error: Error) => stop.signal.aborted || failure.resolve(error),
   );
   const servers: RunningServer[] = [];
+  let probes: RunningProbes | null = null;
   const listen = async (app: Pick<Starting, 'callback'>, port: number, more = {}) => {
     const server = await startServer(app, { host: config.host, port, log: logger, ...more });
     servers.push(server);
@@ -74,13 +75,18 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
     );
     opened?.end();
     await Promise.all(servers.map((server) => server.close()));
+    await probes?.close();
     await opened?.close();
   }
   try {
     await Promise.race([opening, waits.promise]);
     const url = of === 'http' ? await listen(starting, config.port, { connections, front }) : null;
     const { metrics_port } = config;
-    const metrics_url = metrics_port === null ? null : await listen(probesOnly(starting), metrics_port);
+    if (metrics_port !== null) {
+      probes = await startProbes({ host: config.host, port: metrics_port }, starting.probe);
+      void probes.failed.then(failure.resolve);
+    }
+    const metrics_url = probes?.url ?? null;
     // With PORT 0 the system picks the port, which is known from here on.
     if (url !== null && new URL(public_url).port === '0') public_url = url;
     return { url, metrics_url, failed: failure.promise, close };

@@ -200,6 +200,12 @@ export const SETTINGS = {
     'The most large requests (uploads, lists, filtered results, exports) in flight from one user or address.',
   ),
   HEAVY_REQUESTS_AT_ONCE: integer(8, 1, 1000, 'The most large requests in progress, half of one caller; others wait.'),
+  REQUEST_WAIT_MS: integer(
+    1000,
+    100,
+    60_000,
+    'How long a request waits for its turn on a busy process, in milliseconds, before it is refused with 503.',
+  ),
   USER_LIMIT_PER_MINUTE: integer(
     3000,
     1,

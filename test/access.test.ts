@@ -200,7 +200,12 @@ const TABLE: Readonly<Record<string, Row>> = {
 /** As the table of the service has them. */
 const ROUTES: readonly Route<never>[] = [
   ...ALL_ROUTES,
-  ...systemRoutes(ALL_ROUTES, { log: pino({ level: 'silent' }), registry: new Registry(), readiness: {} }),
+  ...systemRoutes(ALL_ROUTES, {
+    log: pino({ level: 'silent' }),
+    registry: new Registry(),
+    readiness: {},
+    metrics_on_port: true,
+  }),
 ];
 const nameOf = ({ method, path }: Route<never>) => `${method} ${path}`;
 

@@ -1,7 +1,9 @@
 // The port of METRICS_PORT: every process says whether it is up, whether the service works, and what it measures.
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { startService } from '../service/service.ts';
 import { ROLES, readConfig } from '../settings/config.ts';
@@ -53,3 +55,36 @@ test('with the http role both ports give the same answers', async (t) => {
   t.regex(await (await ask('/metrics')).text(), /^http_request_duration_seconds_count\{/m);
   t.is((await ask('/openapi.json')).status, 404);
 });
+
+test('/metrics is not on the port of clients unless the operator asks for it', async (t) => {
+  const { url } = await start(t, 'http');
+  const answer = await fetch(`${url}/metrics`);
+  t.is(answer.status, 404);
+  t.is((await fetch(`${url}/healthz`)).status, 200);
+});
+
+test('while the thread of http is kept busy, METRICS_PORT answers /healthz and /readyz at once', async (t) => {
+  const { metrics_url } = await start(t, 'all');
+  await until(async () => (await fetch(`${metrics_url}/readyz`)).ok);
+  // This thread is that of http. A thread of its own asks, and says what it was answered meanwhile.
+  const asker = new Worker(ASKER, { eval: true, workerData: metrics_url });
+  await once(asker, 'message');
+  const said = new Int32Array(new SharedArrayBuffer(8));
+  asker.postMessage(said);
+  const until_ms = performance.now() + 20_000;
+  while (Atomics.load(said, 1) === 0 && performance.now() < until_ms);
+  t.deepEqual([...said], [200, 200]);
+  await asker.terminate();
+});
+
+/** Asks with `http`, which needs no other thread. Writes the statuses into shared memory. */
+const ASKER = `
+  const { parentPort, workerData: url } = require('node:worker_threads');
+  const status = (path) => new Promise((resolve) =>
+    require('node:http').get(url + path, (response) => resolve(response.resume().statusCode)).on('error', () => resolve(-1)));
+  parentPort.once('message', async (said) => {
+    Atomics.store(said, 0, await status('/healthz'));
+    Atomics.store(said, 1, await status('/readyz'));
+  });
+  parentPort.postMessage('ready');
+`;

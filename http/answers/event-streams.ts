@@ -1,6 +1,7 @@
 // Streams of server-sent events (HTML, "Server-sent events"), with a limit on their number. A slow client gets only the latest event.
 import { Readable } from 'node:stream';
 import { ClientGone, retryLater } from '../errors.ts';
+import { AddressShares, holdersOf } from '../limits/address-shares.ts';
 
 export interface EventStream {
   readable: Readable;
@@ -15,10 +16,10 @@ export interface EventStream {
 
 export interface EventStreams {
   /**
-   * Throws HttpError: 429 when the user has too many open streams, 503 when the process has. The stream asks at each heartbeat whether
-   * its client is still admitted, and ends without an event when it is not.
+   * Throws HttpError: 429 when the user or the address has too many open streams, 503 when the process has. The stream asks at each
+   * heartbeat whether its client is still admitted, and ends without an event when it is not.
    */
-  open(user_id: string, isStillAdmitted?: () => Promise<boolean>): EventStream;
+  open(of: { user_id: string; ip: string }, isStillAdmitted?: () => Promise<boolean>): EventStream;
   /** Ends all streams, so that their clients reconnect to another process, and opens no more. */
   close(): void;
 }
@@ -26,6 +27,7 @@ export interface EventStreams {
 export const STREAM_LIMITS = {
   all: 1000,
   of_a_user: 20,
+  of_an_address: 500,
   /** Proxies close a stream that is silent for a minute. */
   heartbeat_ms: 15_000,
   /** The stream ends after this many heartbeats. The client reconnects. */
@@ -38,20 +40,26 @@ export const RETRY_MS = 2000;
 export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
   const open = new Set<LiveStream>();
   const by_user = new Map<string, number>();
+  const by_address = new AddressShares(limits);
   let closed = false;
   const timer = setInterval(() => {
     for (const stream of open) stream.beat();
   }, limits.heartbeat_ms).unref();
   return {
-    open(user_id, isStillAdmitted = async () => true) {
+    open({ user_id, ip }, isStillAdmitted = async () => true) {
       if (closed || open.size >= limits.all) throw refused(503, 'This process cannot open more event streams.');
       const held = by_user.get(user_id) ?? 0;
       if (held >= limits.of_a_user) throw refused(429, `You have ${held} open event streams. Close one first.`);
+      const holders = holdersOf(ip);
+      if (!by_address.hasRoom(holders, 1))
+        throw refused(429, 'Your address has too many open event streams. Close one first.');
       const stream = openStream(limits.heartbeats, isStillAdmitted);
       open.add(stream);
+      by_address.add(holders, 1);
       by_user.set(user_id, held + 1);
       stream.readable.once('close', () => {
         open.delete(stream);
+        by_address.add(holders, -1);
         const left = by_user.get(user_id)! - 1;
         if (left > 0) by_user.set(user_id, left);
         else by_user.delete(user_id);

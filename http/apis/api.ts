@@ -8,8 +8,6 @@ export interface Api {
   prefix: string;
   /** Callers send a token of the identity provider, or an API key. */
   credentials: 'token' | 'api-key';
-  /** Whether the service counts and limits the requests of each caller. */
-  is_rate_limited: boolean;
   /** The JSON body of an error answer. */
   errorBody(error: HttpError): object;
   /** The parts of the OpenAPI document that do not come from routes. */

@@ -33,7 +33,6 @@ const error_schemas = {
 export const GATEWAY: Api = {
   prefix: '',
   credentials: 'token',
-  is_rate_limited: false,
   errorBody(error) {
     const { code, message, details } = error;
     if (error instanceof ValidationError) return { detail: error.problems };

@@ -136,7 +136,6 @@ function errorBody(error: HttpError): object {
 export const PUBLIC: Api = {
   prefix: '/api/v2',
   credentials: 'api-key',
-  is_rate_limited: true,
   errorBody,
   description: {
     title: 'URL checking service: public API',

@@ -1,8 +1,9 @@
-// Rate limits of an API: requests of each API key a minute and a day. A request without a valid key counts for its client's address.
+// Rate limits: requests of each API key a minute and a day, and requests to the gateway of each user and of each address a minute.
 import { subscriberOf } from '../../net/cidr.ts';
 import type { Api } from '../apis/api.ts';
 import { HttpError } from '../errors.ts';
 import type { Caller } from '../route.ts';
+import { holdersOf } from './address-shares.ts';
 import type { RateCounter, RateCounters } from './rate-counters.ts';
 
 const MINUTE_S = 60;
@@ -10,9 +11,10 @@ const DAY_S = 86_400;
 
 interface Limit {
   counter: RateCounter;
-  /** Begins the sentence of a refusal, as `period` ends it. */
+  /** Begins the sentence of a refusal: "An API key may send 60 requests a minute." */
   subject: string;
   most: number;
+  what: string;
   period: string;
 }
 interface Counted {
@@ -21,25 +23,65 @@ interface Counted {
   resets_in_ms: number;
 }
 
-/** `shared` counts keys for all processes, `own` counts addresses for this process. `now`: Unix milliseconds, for X-RateLimit-Reset. */
-export function openRateLimits(options: {
+export interface RateLimitOptions {
+  /** `shared` counts for all processes, `own` for this process alone. */
   shared: RateCounters;
   own: RateCounters;
   per_minute: number;
   per_day: number;
+  gateway: { of_user: number; changes_of_user: number; of_address: number };
+  /** Unix milliseconds, for X-RateLimit-Reset. */
   now: () => number;
-}) {
-  const { shared, own, per_minute, per_day, now } = options;
-  const minute = { counter: shared.open({ name: 'key-minute', duration_s: MINUTE_S }), most: per_minute };
-  const day = { counter: shared.open({ name: 'key-day', duration_s: DAY_S }), most: per_day };
-  const address = { counter: own.open({ name: 'address-minute', duration_s: MINUTE_S }), most: per_minute };
-  // A request that the first limit refuses does not count for the second.
-  const of_key: Limit[] = [
-    { ...minute, subject: 'An API key', period: 'a minute' },
-    { ...day, subject: 'An API key', period: 'a day' },
-  ];
-  const of_address: Limit[] = [{ ...address, subject: 'An address without a valid API key', period: 'a minute' }];
+}
 
+export interface Admitted {
+  api: Api;
+  /** Undefined while nobody has looked at the credentials; null for a request without valid ones. */
+  caller: Caller | null | undefined;
+  ip: string;
+  method: string;
+}
+
+export function openRateLimits(options: RateLimitOptions) {
+  const { shared, own, per_minute, per_day, gateway, now } = options;
+  const limit = (
+    counters: RateCounters,
+    name: string,
+    of: Omit<Limit, 'counter' | 'period'>,
+    duration_s = MINUTE_S,
+  ) => ({
+    ...{ ...of, counter: counters.open({ name, duration_s }) },
+    period: duration_s === DAY_S ? 'a day' : 'a minute',
+  });
+  // A request that the first limit refuses does not count for the second.
+  const key = { subject: 'An API key', what: 'requests' };
+  const of_key = [
+    limit(shared, 'key-minute', { ...key, most: per_minute }),
+    limit(shared, 'key-day', { ...key, most: per_day }, DAY_S),
+  ];
+  const without_key = { subject: 'An address without a valid API key', what: 'requests', most: per_minute };
+  const of_address_without_key = [limit(own, 'address-minute', without_key)];
+  // The gateway counts reads in this process alone: a count that all share would cost more than many of the reads.
+  const user = { subject: 'A user', what: 'requests', most: gateway.of_user };
+  const change = { subject: 'A user', what: 'changes', most: gateway.changes_of_user };
+  const of_user = limit(own, 'user-minute', user);
+  const changes_of_user = limit(shared, 'user-changes-minute', change);
+  const address = { subject: 'An address', what: 'requests', most: gateway.of_address };
+  const of_address = limit(own, 'gateway-address-minute', address);
+
+  function limitsFor({ api, caller, ip, method }: Admitted): (readonly [Limit, key: string])[] {
+    if (api.credentials === 'api-key') {
+      if (caller === undefined) return [];
+      if (caller === null) return of_address_without_key.map((one) => [one, subscriberOf(ip)]);
+      return of_key.map((one) => [one, caller.key_id ?? caller.user_id]);
+    }
+    // Before anything is known of the caller: a stranger costs no look at credentials.
+    if (caller === undefined)
+      return holdersOf(ip).map(([name, times]) => [{ ...of_address, most: times * of_address.most }, name]);
+    if (caller === null) return [];
+    const is_change = method !== 'GET' && method !== 'HEAD';
+    return (is_change ? [of_user, changes_of_user] : [of_user]).map((one) => [one, caller.user_id]);
+  }
   function headersOf({ limit, left, resets_in_ms }: Counted): Record<string, string> {
     return {
       'X-RateLimit-Limit': String(limit.most),
@@ -48,13 +90,13 @@ export function openRateLimits(options: {
     };
   }
   return {
-    /** Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. */
-    async admit({ api, caller, ip }: { api: Api; caller: Caller | null; ip: string }): Promise<Record<string, string>> {
-      if (!api.is_rate_limited) return {};
-      const [limits, key] =
-        caller === null ? [of_address, subscriberOf(ip)] : [of_key, caller.key_id ?? caller.user_id];
+    /**
+     * Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. It is
+     * called before the service looks at the credentials, and once more with the caller.
+     */
+    async admit(request: Admitted): Promise<Record<string, string>> {
       let tightest: Counted | null = null;
-      for (const limit of limits) {
+      for (const [limit, key] of limitsFor(request)) {
         const { used, resets_in_ms } = await limit.counter.count(key);
         const counted = { limit, left: limit.most - used, resets_in_ms };
         if (counted.left < 0) throw rateLimited(limit, resets_in_ms, headersOf(counted));
@@ -66,11 +108,11 @@ export function openRateLimits(options: {
 }
 
 export function rateLimited(
-  { subject, most, period }: Omit<Limit, 'counter'>,
+  { subject, most, what = 'requests', period }: Omit<Limit, 'counter' | 'what'> & { what?: string },
   resets_in_ms: number,
   headers: Record<string, string> = {},
 ): HttpError {
   const wait_s = Math.max(1, Math.ceil(resets_in_ms / 1000));
-  const message = `${subject} may send ${most.toLocaleString('en')} requests ${period}. Try again in ${wait_s} s.`;
+  const message = `${subject} may send ${most.toLocaleString('en')} ${what} ${period}. Try again in ${wait_s} s.`;
   return new HttpError(429, 'rate_limited', message, undefined, { ...headers, 'Retry-After': String(wait_s) });
 }

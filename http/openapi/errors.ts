@@ -58,8 +58,12 @@ const RATE_LIMITED = shared(
   `The caller has sent too many requests. ${AGAIN}`,
   rateLimited({ subject: 'An API key', most: 60, period: 'a minute' }, 12_000),
 );
-const TOO_MANY_AT_ONCE = shared('TooManyAtOnce', `The caller has too many large requests in flight. ${AGAIN}`, AT_ONCE);
-/** The 429 of heavy routes in the public API, which also counts requests. */
+const USER_RATE_LIMITED = shared(
+  'RateLimited',
+  `The user, or the address, has sent too many requests. ${AGAIN}`,
+  rateLimited({ subject: 'A user', most: 3000, period: 'a minute' }, 12_000),
+);
+/** The 429 of heavy routes. */
 const LIMITED = shared(
   'Limited',
   'The caller has sent too many requests (`rate_limited`), or has too many large ones in flight ' +
@@ -131,8 +135,7 @@ function impliedErrors(route: Route<never>): Shared[] {
     [body?.kind === 'raw', COMPRESSED],
     // Every route refuses parameters that it does not know.
     [true, INVALID, HEADERS_TOO_LARGE],
-    [api.is_rate_limited, heavy !== false ? LIMITED : RATE_LIMITED],
-    [!api.is_rate_limited && heavy !== false, TOO_MANY_AT_ONCE],
+    [!route.quiet, heavy !== false ? LIMITED : by_key ? RATE_LIMITED : USER_RATE_LIMITED],
     [true, FAILED, isCommandOfUsers(route) ? UNAVAILABLE_OR_MAINTAINED : UNAVAILABLE],
   ];
   return all.flatMap(([applies, ...errors]) => (applies ? errors : []));

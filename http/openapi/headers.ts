@@ -12,7 +12,7 @@ const REQUEST_ID = {
   ),
 };
 const RATE_LIMIT = {
-  'X-RateLimit-Limit': Counted("The key's limit a minute or a day, whichever has fewer requests left.", 60),
+  'X-RateLimit-Limit': Counted('The limit of the window that has the fewest requests left.', 60),
   'X-RateLimit-Remaining': Counted('The requests that are left in the window.', 59),
   'X-RateLimit-Reset': Counted('The end of the window, in seconds since the epoch.', 1769853660),
 };
@@ -36,7 +36,7 @@ export function headersOf(route: Route<never>, status: number, components: Compo
   const headers = {
     ...REQUEST_ID,
     // A service that cannot answer counts nothing, nor does one that cannot read the request.
-    ...(route.api.is_rate_limited && status !== 503 && status !== 431 ? RATE_LIMIT : {}),
+    ...(!route.quiet && status !== 503 && status !== 431 ? RATE_LIMIT : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
     ...(is_success && changes(route) ? LOG_POSITION : {}),

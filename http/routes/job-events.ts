@@ -8,8 +8,13 @@ import { deletedEvent, EVENT_ID, eventId, inFlightEvent, isAfter, isOver, jobEve
 import { JobStatusView, jobStatusExample, jobStatusView } from '../job-view.ts';
 import { routeOf } from '../route.ts';
 
-function wire({ jobWatch, inFlight, closing }: Parts) {
-  const eventStreams = openEventStreams();
+function wire({ jobWatch, inFlight, closing, config }: Parts) {
+  const eventStreams = openEventStreams({
+    ...STREAM_LIMITS,
+    all: config.max_event_streams,
+    of_a_user: config.event_streams_per_user,
+    of_an_address: config.event_streams_per_address,
+  });
   closing.addEventListener('abort', eventStreams.close);
   return { jobWatch, inFlight, eventStreams };
 }
@@ -81,14 +86,16 @@ export const events = route({
     },
     204: { description: '`Last-Event-ID` is the id of the event `end`: no further event will come.' },
   },
-  errors: { 429: `You follow ${STREAM_LIMITS.of_a_user} jobs already. The header Retry-After says when to try again.` },
-  handler({ job, headers, caller, isStillAdmitted }, { jobWatch, inFlight, eventStreams }) {
+  errors: {
+    429: 'You, or your address, follow as many jobs as the service allows. The header Retry-After says when to try again.',
+  },
+  handler({ job, headers, caller, ip, isStillAdmitted }, { jobWatch, inFlight, eventStreams }) {
     const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
     /** Undefined: what a client that reconnects was told. */
     let sent_in_flight: number | null | undefined;
     if (isOver(job) && eventId(job) === sent) return { status: 204 };
-    const stream = eventStreams.open(caller.user_id, isStillAdmitted);
+    const stream = eventStreams.open({ user_id: caller.user_id, ip }, isStillAdmitted);
 
     function send(now: JobDocument | null): void {
       if (now === null) {

@@ -12,13 +12,15 @@ import { docsRoutes } from './docs.ts';
 export interface SystemOptions extends ProbeOptions {
   /** The path of `PUBLIC_URL`, where it has one. */
   base_path?: string;
+  /** Whether everybody may read the metrics. */
+  metrics_on_port?: boolean;
 }
 
 const route = routeOf<unknown>(GATEWAY, 'service');
 
 /** The documents describe `routes`, and the routes of this file. */
 export function systemRoutes(routes: readonly Route<never>[], options: SystemOptions): Route[] {
-  const { registry, base_path } = options;
+  const { registry, base_path, metrics_on_port = false } = options;
   const state = Type.Object({
     status: Type.Enum(['ok', 'unavailable']),
     maintenance: Type.Optional(
@@ -38,6 +40,15 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
     route({
       ...{ id, method: 'GET', path, access: 'none', summary, quiet: true, responses },
       handler: () => PROBES[path]!(options),
+    });
+  const metrics = () =>
+    probe('getMetrics', '/metrics', 'Show the metrics, for Prometheus', {
+      200: {
+        description: 'The metrics.',
+        schema: Type.String(),
+        content_type: registry.contentType,
+        example: '# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 2\n',
+      },
     });
   const probes = [
     probe('getHealth', '/healthz', 'Show whether the process is up', {
@@ -59,14 +70,7 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
         },
       },
     }),
-    probe('getMetrics', '/metrics', 'Show the metrics, for Prometheus', {
-      200: {
-        description: 'The metrics.',
-        schema: Type.String(),
-        content_type: registry.contentType,
-        example: '# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 2\n',
-      },
-    }),
+    ...(metrics_on_port ? [metrics()] : []),
   ];
   const own = [...probes, ...docsRoutes()];
   return [...own, ...descriptions([...routes, ...own], base_path)];

@@ -15,6 +15,8 @@ export interface FrontOptions {
   /** CIDRs of proxies whose headers name the client. */
   trusted_proxies?: readonly string[];
   max_unread_bytes?: number;
+  /** How long a request may wait for its turn. */
+  request_wait_ms?: number;
 }
 
 /** What a request is, for the front. */
@@ -34,13 +36,15 @@ const CREDENTIAL_CHARS = 48;
 
 export class Front {
   readonly unread: Unread;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   readonly #pipelines = new Pipelines();
   readonly #clientAddress: ReturnType<typeof openClientAddress>;
   /** Of the client whose request a connection serves now. */
   readonly #clients = new WeakMap<Socket, { address: string; holders: readonly Holder[] }>();
 
-  constructor({ log, trusted_proxies = [], max_unread_bytes = MAX_UNREAD_BYTES }: FrontOptions) {
+  constructor(options: FrontOptions) {
+    const { log, trusted_proxies = [], max_unread_bytes = MAX_UNREAD_BYTES, request_wait_ms: wait_ms } = options;
+    this.#turns = new Turns(wait_ms === undefined ? {} : { wait_ms });
     this.#clientAddress = openClientAddress(trusted_proxies);
     const holdersOf = (socket: Socket) => this.#clients.get(socket)?.holders ?? [];
     this.unread = new Unread({ limits: unreadLimits(max_unread_bytes), holdersOf, log });

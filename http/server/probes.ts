@@ -1,5 +1,4 @@
-// The probes /healthz, /readyz and /metrics, for the routes of http and for METRICS_PORT.
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+// The probes /healthz, /readyz and /metrics: their answers, for the routes of http and for METRICS_PORT.
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { EventStore } from '../../events/event-store.ts';
@@ -8,9 +7,6 @@ import type { Documents } from '../../readmodels/documents.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
 import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
-import { answerAndClose } from '../answers/replies.ts';
-import { apiOf } from '../apis/all.ts';
-import { HttpError } from '../errors.ts';
 import { openFollowers } from '../followers.ts';
 import type { Maintenance } from '../maintenance.ts';
 import type { Reply } from '../route.ts';
@@ -29,8 +25,10 @@ export interface ProbeOptions {
 
 const READY_MS = 2000;
 
+export type ProbeReply = Reply & { body: object | string };
+
 /** The answers by path. */
-export const PROBES: Readonly<Record<string, (options: ProbeOptions) => Promise<Reply & { body: object | string }>>> = {
+export const PROBES: Readonly<Record<string, (options: ProbeOptions) => Promise<ProbeReply>>> = {
   '/healthz': async () => ({ body: { status: 'ok' } }),
   async '/readyz'(options) {
     const checks = await checkAll(options);
@@ -87,27 +85,4 @@ export function openWatch(
   const followers = openFollowers({ log, documents, now: Date.now, count_to: 1 });
   openWatchMetrics(registry, { followers, backups: readmodels.collection(backups), roles, stores: readiness.stores });
   return { ...readiness, roles };
-}
-
-/** Answers the probes of a process without the http role. */
-export function probesListener(options: ProbeOptions): RequestListener {
-  return async (request, response) => {
-    const probe = probeOf(request)!;
-    const { status = 200, body, headers } = await probe(options);
-    await answerAndClose(request, response, { status, body, ...(headers && { headers }) });
-  };
-}
-
-/** Restricts an application to its probes, for a port that clients do not reach. */
-export const probesOnly = (app: { callback(): RequestListener }) => ({
-  callback: (): RequestListener => (request, response) =>
-    probeOf(request) ? app.callback()(request, response) : refuse(request, response),
-});
-
-const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0]!;
-const probeOf = (request: IncomingMessage) => (Object.hasOwn(PROBES, pathOf(request)) ? PROBES[pathOf(request)] : null);
-
-function refuse(request: IncomingMessage, response: ServerResponse): void {
-  const error = new HttpError(404, 'not_found', `This port serves only ${Object.keys(PROBES).join(', ')}.`);
-  void answerAndClose(request, response, { status: 404, body: apiOf(pathOf(request)).errorBody(error) });
 }

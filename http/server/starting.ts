@@ -4,6 +4,7 @@ import type { StoreFault } from '../../events/store-faults.ts';
 import { answerAndClose } from '../answers/replies.ts';
 import { apiOf } from '../apis/all.ts';
 import { HttpError } from '../errors.ts';
+import type { ProbeReply } from './probes.ts';
 
 interface Missing {
   code: StoreFault;
@@ -14,17 +15,24 @@ export interface Starting {
   callback(): RequestListener;
   /** Sets the reason of the 503; null sets the default one. */
   waits(for_what: Missing | null): void;
-  /** Passes all further requests to the application. */
-  started(app: { callback(): RequestListener }): void;
+  /** Answers a probe of METRICS_PORT. */
+  probe(path: string): Promise<ProbeReply>;
+  /** Passes all further requests and probes on. */
+  started(opened: { app: { callback(): RequestListener } | null; probe(path: string): Promise<ProbeReply> }): void;
 }
 
 export function openStarting(): Starting {
   let missing = NOTHING;
   let handle: RequestListener = (request, response) => void answer(request, response, missing);
+  let probe: Starting['probe'] = async () => notReady(missing);
   return {
     callback: () => (request, response) => handle(request, response),
     waits: (for_what) => (missing = for_what ?? NOTHING),
-    started: (app) => (handle = app.callback()),
+    probe: (path) => probe(path),
+    started(opened) {
+      if (opened.app) handle = opened.app.callback();
+      probe = opened.probe;
+    },
   };
 }
 
@@ -32,12 +40,15 @@ export function openStarting(): Starting {
 export const STARTS = 'the service starts';
 const NOTHING: Missing = { code: 'unavailable', reason: STARTS };
 
+const notReady = ({ reason }: Missing): ProbeReply => ({
+  status: 503,
+  body: { status: 'unavailable', failed: ['start'], checks: { start: { ok: false, detail: reason } } },
+});
+
 function answer(request: IncomingMessage, response: ServerResponse, { code, reason }: Missing): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0]!;
   if (path === '/healthz') return answerAndClose(request, response, { status: 200, body: { status: 'ok' } });
   const not_yet = new HttpError(503, code, `The service cannot answer yet: ${reason}.`);
-  const checks = { start: { ok: false, detail: reason } };
-  const body =
-    path === '/readyz' ? { status: 'unavailable', failed: ['start'], checks } : apiOf(path).errorBody(not_yet);
+  const body = path === '/readyz' ? notReady({ code, reason }).body : apiOf(path).errorBody(not_yet);
   return answerAndClose(request, response, { status: 503, body, headers: { 'retry-after': '5' } });
 }

@@ -15,6 +15,8 @@ export interface Entering {
 
 export interface TurnsOptions {
   reads_at_once?: number;
+  /** How long a request may wait for its turn. */
+  wait_ms?: number;
   monotonic?: () => number;
 }
 
@@ -43,6 +45,7 @@ export const restTurn = (request: IncomingMessage): void => places.get(request)?
 
 export class Turns {
   readonly #reads_at_once: number;
+  readonly #wait_ms: number;
   readonly #monotonic: () => number;
   #rota = new Rota<Waiting>();
   /** In the order of their arrival. Those that are over are removed when they are the oldest. */
@@ -59,12 +62,14 @@ export class Turns {
   #next_look: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ reads_at_once = READS_AT_ONCE, monotonic = () => performance.now() }: TurnsOptions = {}) {
+  constructor(options: TurnsOptions = {}) {
+    const { reads_at_once = READS_AT_ONCE, wait_ms = WAIT_MS, monotonic = () => performance.now() } = options;
     this.#reads_at_once = reads_at_once;
+    this.#wait_ms = wait_ms;
     this.#monotonic = monotonic;
   }
 
-  /** Calls `begin`, or `refuse` when the turn does not come within a second. Returns what to call when the client has left. */
+  /** Calls `begin`, or `refuse` when the turn does not come in time. Returns what to call when the client has left. */
   enter(entering: Entering): () => void {
     const { method } = entering.request;
     const since = this.#monotonic();
@@ -86,7 +91,7 @@ export class Turns {
   measure(registry: Registry): void {
     const waiting = { name: 'http_requests_waiting', help: 'Requests that wait for their turn.' };
     openGauge(registry, waiting, () => this.#waiting);
-    const help = 'Requests that were refused with 503 because their turn did not come within a second.';
+    const help = 'Requests that were refused with 503 because their turn did not come in time.';
     openCounter(registry, { name: 'http_requests_refused_total', help }, () => this.#refused);
   }
 
@@ -174,7 +179,7 @@ export class Turns {
   #refuseLate(now: number): void {
     let over = 0;
     for (const waiting of this.#by_age) {
-      if (!waiting.is_over && now - waiting.since < WAIT_MS) break;
+      if (!waiting.is_over && now - waiting.since < this.#wait_ms) break;
       over++;
       if (waiting.is_over) continue;
       this.#takeOut(waiting);

@@ -8,6 +8,9 @@ import { ClientGone } from '../../http/errors.ts';
 import { type Route, routeOf } from '../../http/route.ts';
 import { startSample, until } from './sample-app.ts';
 
+/** Who opens a stream. */
+const by = (user_id: string, ip = '192.0.2.1') => ({ user_id, ip });
+
 const route = routeOf<EventStreams>(GATEWAY, 'sample');
 const ROUTES: Route<EventStreams>[] = [
   route({
@@ -18,7 +21,7 @@ const ROUTES: Route<EventStreams>[] = [
     summary: 'A sample',
     responses: { 200: { description: 'Events.', content_type: 'text/event-stream', schema: Type.String() } },
     handler({ params: { how } }, streams) {
-      const { readable, end } = streams.open('alice');
+      const { readable, end } = streams.open(by('alice'));
       if (how === 'short') end('data: 1\n\n');
       if (how === 'failing') setImmediate(() => readable.destroy(new Error('the store is gone')));
       if (how === 'unread') setImmediate(() => readable.destroy(new ClientGone('the client does not read')));

@@ -11,7 +11,12 @@ export type OpenApi = any;
 /** Every route that the service serves. */
 const SERVED_ROUTES: readonly Route<never>[] = [
   ...ALL_ROUTES,
-  ...systemRoutes(ALL_ROUTES, { log: pino({ level: 'silent' }), registry: new Registry(), readiness: {} }),
+  ...systemRoutes(ALL_ROUTES, {
+    log: pino({ level: 'silent' }),
+    registry: new Registry(),
+    readiness: {},
+    metrics_on_port: true,
+  }),
 ];
 
 /** As they are sent: a fresh copy each time. */

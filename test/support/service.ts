@@ -57,6 +57,9 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     RATE_LIMIT_PER_MINUTE: '1000000',
     RATE_LIMIT_PER_DAY: '1000000',
     HEAVY_REQUESTS_PER_CALLER: '1000',
+    // Tests ask much at once, on machines that are busy with other tests.
+    REQUEST_WAIT_MS: '60000',
+    METRICS_ON_PORT: 'on',
     // Otherwise a balance changes at some time after the first job of an API key.
     TRIAL_CREDITS: '0',
     ...env,

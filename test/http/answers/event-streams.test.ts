@@ -12,9 +12,12 @@ const event = (n: number) => `data: ${n}\n\n`;
 const read = (readable: Readable): string => (readable.read() as Buffer | null)?.toString() ?? '';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** Who opens a stream. */
+const by = (user_id: string, ip = '192.0.2.1') => ({ user_id, ip });
+
 test('a stream sends its retry time, then its events, and ends', async (t) => {
   const streams = openEventStreams();
-  const stream = streams.open('alice');
+  const stream = streams.open(by('alice'));
   const sent = text(stream.readable);
   stream.send(event(1));
   await turn();
@@ -29,7 +32,7 @@ test('a stream sends its retry time, then its events, and ends', async (t) => {
 
 test('a client that does not read misses replaced events, delays nobody, and gets the last event', async (t) => {
   const streams = openEventStreams();
-  const { readable, send, end } = streams.open('alice');
+  const { readable, send, end } = streams.open(by('alice'));
   for (let n = 1; n <= 1000; n++) {
     send(event(n));
     await turn();
@@ -48,7 +51,7 @@ test('a client that does not read misses replaced events, delays nobody, and get
 
 test('a stream sends a comment at every heartbeat', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, heartbeat_ms: 5 });
-  const { readable } = streams.open('alice');
+  const { readable } = streams.open(by('alice'));
   let got = '';
   readable.on('data', (chunk) => (got += chunk));
   await until(() => got.length >= RETRY.length + 9);
@@ -58,7 +61,7 @@ test('a stream sends a comment at every heartbeat', async (t) => {
 
 test('a stream ends with its last heartbeat, after the waiting event', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, heartbeat_ms: 5, heartbeats: 3 });
-  const { readable, send } = streams.open('alice');
+  const { readable, send } = streams.open(by('alice'));
   send(event(1));
   t.is(await text(readable), `${RETRY}${event(1)}:\n\n:\n\n`);
   streams.close();
@@ -67,7 +70,7 @@ test('a stream ends with its last heartbeat, after the waiting event', async (t)
 test('a stream ends at the heartbeat after its client is no longer admitted, after the waiting event', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, heartbeat_ms: 5 });
   let asked = 0;
-  const { readable, send } = streams.open('alice', async () => ++asked < 3);
+  const { readable, send } = streams.open(by('alice'), async () => ++asked < 3);
   send(event(1));
   const sent = await text(readable);
   t.true(sent.startsWith(RETRY + event(1)), sent);
@@ -77,54 +80,65 @@ test('a stream ends at the heartbeat after its client is no longer admitted, aft
 
 test('a client that does not read the end loses its place', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, of_a_user: 1, heartbeat_ms: 5, heartbeats: 2 });
-  const { readable } = streams.open('alice');
+  const { readable } = streams.open(by('alice'));
   const [error] = await once(readable, 'error');
   t.is((error as { code: string }).code, 'client_gone');
   await turn();
-  t.notThrows(() => streams.open('alice'));
+  t.notThrows(() => streams.open(by('alice')));
   streams.close();
 });
 
 test('a user has a limit of streams, and a closed stream makes room', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, of_a_user: 2 });
-  const [left, ended] = [streams.open('alice'), streams.open('alice')];
+  const [left, ended] = [streams.open(by('alice')), streams.open(by('alice'))];
   const tooMany = { code: 'too_many_streams', headers: { 'retry-after': '5' } } as const;
   t.like(
-    t.throws(() => streams.open('alice')),
+    t.throws(() => streams.open(by('alice'))),
     { ...tooMany, status: 429 },
   );
-  t.notThrows(() => streams.open('bob'));
+  t.notThrows(() => streams.open(by('bob')));
   left.readable.destroy();
   await once(left.readable, 'close');
-  t.notThrows(() => streams.open('alice'));
-  t.throws(() => streams.open('alice'));
+  t.notThrows(() => streams.open(by('alice')));
+  t.throws(() => streams.open(by('alice')));
   ended.end();
   await text(ended.readable);
-  t.notThrows(() => streams.open('alice'));
+  t.notThrows(() => streams.open(by('alice')));
   streams.close();
 });
 
 test('a process has a limit of streams, and a closed stream makes room', async (t) => {
   const streams = openEventStreams({ ...STREAM_LIMITS, all: 3 });
-  const [{ readable }] = ['alice', 'bob', 'carol'].map((user) => streams.open(user)) as [EventStream];
+  const [{ readable }] = ['alice', 'bob', 'carol'].map((user) => streams.open(by(user))) as [EventStream];
   t.like(
-    t.throws(() => streams.open('dave')),
+    t.throws(() => streams.open(by('dave'))),
     { status: 503, code: 'too_many_streams', headers: { 'retry-after': '5' } },
   );
   readable.destroy();
   await once(readable, 'close');
-  t.notThrows(() => streams.open('dave'));
+  t.notThrows(() => streams.open(by('dave')));
   streams.close();
 });
 
 test('close ends all streams after their waiting events, and opens no more', async (t) => {
   const streams = openEventStreams();
-  const opened = ['alice', 'bob'].map((user) => streams.open(user));
+  const opened = ['alice', 'bob'].map((user) => streams.open(by(user)));
   for (const { send } of opened) send(event(1));
   streams.close();
   for (const { readable } of opened) t.is(await text(readable), RETRY + event(1));
   t.like(
-    t.throws(() => streams.open('carol')),
+    t.throws(() => streams.open(by('carol'))),
     { status: 503 },
   );
+});
+
+test('an address has a limit of streams, whoever its users are', (t) => {
+  const streams = openEventStreams({ ...STREAM_LIMITS, of_an_address: 2 });
+  for (const user of ['alice', 'bob']) streams.open(by(user, '2001:db8::1'));
+  t.like(
+    t.throws(() => streams.open(by('carol', '2001:db8::2'))),
+    { status: 429, code: 'too_many_streams' },
+  );
+  t.notThrows(() => streams.open(by('carol', '192.0.2.1')));
+  streams.close();
 });

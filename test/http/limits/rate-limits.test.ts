@@ -18,12 +18,16 @@ const about = {
 const ROUTES: Route<unknown>[] = [
   publicRoute({ ...about, path: '/usage', access: 'user' }),
   route({ ...about, path: '/public', access: 'none' }),
+  route({ ...about, path: '/mine', access: 'user' }),
+  route({ ...about, method: 'POST', path: '/mine', access: 'user' }),
 ];
 const OTHER_KEY = API_KEY.replaceAll('A', 'B');
 const caller = { user_id: 'alice', email: null, is_admin: false, kind: 'key' } as const;
 
-function limits(per_minute: number, per_day: number, shared = openMemoryRates()) {
-  return openRateLimits({ shared, own: openMemoryRates(), per_minute, per_day, now: Date.now });
+const AMPLE = { of_user: 1000, changes_of_user: 1000, of_address: 1000 };
+
+function limits(per_minute: number, per_day: number, shared = openMemoryRates(), gateway = AMPLE) {
+  return openRateLimits({ shared, own: openMemoryRates(), per_minute, per_day, gateway, now: Date.now });
 }
 const start = (per_minute: number, per_day: number) =>
   startSample(ROUTES, undefined, {
@@ -89,7 +93,7 @@ test('a request that the minute refuses does not count for the day', async (t) =
     close: async () => {},
   };
   const { admit } = limits(1, 10, counters);
-  const request = { api: PUBLIC, caller: { ...caller, key_id: 'k1' }, ip: '::1' };
+  const request = { api: PUBLIC, caller: { ...caller, key_id: 'k1' }, ip: '::1', method: 'GET' };
   await admit(request);
   await t.throwsAsync(admit(request), { message: /1 requests a minute/ });
   t.deepEqual(counted, ['key-minute', 'key-day', 'key-minute']);
@@ -111,7 +115,7 @@ test('requests without a valid key count for their address, and leave valid keys
 
 test('the addresses of an IPv6 network (/64) count as one, and an IPv4 address as itself in every way to write it', async (t) => {
   const { admit } = limits(2, 100);
-  const from = (ip: string) => admit({ api: PUBLIC, caller: null, ip });
+  const from = (ip: string) => admit({ api: PUBLIC, caller: null, ip, method: 'GET' });
   await from('2001:db8:1:2::1');
   await from('2001:db8:1:2::2');
   await t.throwsAsync(from('2001:db8:1:2:ffff::9'), { message: /2 requests a minute/ });
@@ -122,12 +126,51 @@ test('the addresses of an IPv6 network (/64) count as one, and an IPv4 address a
   await from('198.51.100.8');
 });
 
-test('the gateway has no rate limits', async (t) => {
-  const sample = await start(1, 1);
-  for (let n = 0; n < 3; n++) {
-    const response = await sample.request('/public');
-    t.is(response.status, 200);
-    t.is(headersOf(response).limit, null);
+const startGateway = (gateway: Partial<typeof AMPLE>) =>
+  startSample(ROUTES, undefined, { admit: limits(1, 1, openMemoryRates(), { ...AMPLE, ...gateway }).admit });
+
+test('an address has a limit at every route of the gateway, and a refusal costs no look at credentials', async (t) => {
+  const sample = await startGateway({ of_address: 4 });
+  t.teardown(sample.close);
+  t.like(headersOf(await sample.request('/public')), { limit: 4, remaining: 3, retry_after: null });
+  t.is((await sample.request('/mine', { as: 'no token' })).status, 401);
+  t.is((await sample.request('/nowhere')).status, 404);
+  t.is((await sample.request('/public', { method: 'PUT' })).status, 405);
+  for (const [path, as] of [
+    ['/public', null],
+    ['/nowhere', null],
+    ['/mine', 'no token'],
+    ['/mine', sample.tokens.alice],
+  ] as const) {
+    const refused = await sample.request(path, { as });
+    t.is(refused.status, 429, path);
+    const { retry_after, ...said } = headersOf(refused);
+    t.like(said, { limit: 4, remaining: 0 });
+    t.true(retry_after! >= 1 && retry_after! <= 60, String(retry_after));
+    t.like(await refused.json(), { code: 'rate_limited' });
   }
-  await sample.close();
+  t.is((await sample.request('/healthz')).status, 200, 'probes have no limit');
+});
+
+test('a user has a limit at the gateway, whatever the address, and a tighter one for changes', async (t) => {
+  const sample = await startGateway({ of_user: 4, changes_of_user: 2 });
+  t.teardown(sample.close);
+  const ask = (as: string, method = 'GET') => sample.request('/mine', { as, method });
+  const { alice, bob } = sample.tokens;
+  t.like(headersOf(await ask(alice)), { limit: 4, remaining: 3 });
+  t.like(headersOf(await ask(alice, 'POST')), { limit: 2, remaining: 1 });
+  t.is((await ask(alice, 'POST')).status, 200);
+  const refused = await ask(alice, 'POST');
+  t.is(refused.status, 429);
+  t.regex(((await refused.json()) as { detail: string }).detail, /^A user may send 2 changes a minute\./);
+  t.is((await ask(alice)).status, 429);
+  t.is((await ask(bob, 'POST')).status, 200);
+});
+
+test('a /48 of IPv6 has four times as many requests as a /64', async (t) => {
+  const { admit } = limits(1, 1, openMemoryRates(), { ...AMPLE, of_address: 2 });
+  const from = (ip: string) => admit({ api: GATEWAY, caller: undefined, ip, method: 'GET' });
+  for (const network of [1, 2, 3, 4]) for (const host of [1, 2]) await from(`2001:db8:7:${network}::${host}`);
+  await t.throwsAsync(from('2001:db8:7:5::1'), { message: /8 requests a minute/ });
+  await from('2001:db8:8:5::1');
 });
