@@ -43,6 +43,9 @@ const OWN_CREDITS = 1_000_000;
 
 const GiB = 1024 ** 3;
 const HTTP = ['http', 'https'];
+const MOST = 1_000_000;
+const OF_ADDRESS = 'of one address (IPv6: a /64; a /48 has four times as many)';
+const OR_MORE = 'or RATE_LIMIT_PER_MINUTE, if that is more';
 
 /** All settings by environment variable. A field of `Config` is the variable in lower case. */
 export const SETTINGS = {
@@ -204,46 +207,21 @@ export const SETTINGS = {
     1000,
     100,
     60_000,
-    'How long a request waits for its turn on a busy process, in milliseconds, before it is refused with 503.',
+    'How long a request may wait for its turn before it gets 503, in milliseconds.',
   ),
-  USER_LIMIT_PER_MINUTE: integer(
-    3000,
-    1,
-    1_000_000,
-    'The most requests of one user to the gateway a minute; RATE_LIMIT_PER_MINUTE where that is higher.',
-  ),
-  USER_CHANGES_PER_MINUTE: integer(
-    240,
-    1,
-    1_000_000,
-    'The most of these that are no GET; RATE_LIMIT_PER_MINUTE where that is higher.',
-  ),
-  ADDRESS_LIMIT_PER_MINUTE: integer(
-    6000,
-    1,
-    1_000_000,
-    'The most requests of one address (IPv6: a /64; a /48 has four times as many) to the gateway a minute, signed in or not; RATE_LIMIT_PER_MINUTE where that is higher.',
-  ),
-  EVENT_STREAMS_PER_USER: integer(20, 1, 1_000_000, 'The most streams of events that one user has open.'),
-  EVENT_STREAMS_PER_ADDRESS: integer(
-    500,
-    1,
-    1_000_000,
-    'The most streams of events that one address (IPv6: a /64; a /48 has four times as many) has open.',
-  ),
-  MAX_EVENT_STREAMS: integer(1000, 1, 1_000_000, 'The most open streams of events.'),
+  USER_LIMIT_PER_MINUTE: integer(3000, 1, MOST, `The most requests of one user to the gateway a minute; ${OR_MORE}.`),
+  USER_CHANGES_PER_MINUTE: integer(240, 1, MOST, `The most of these that are no GET; ${OR_MORE}.`),
+  ADDRESS_LIMIT_PER_MINUTE: integer(6000, 1, MOST, `The most gateway requests ${OF_ADDRESS} a minute; ${OR_MORE}.`),
+  EVENT_STREAMS_PER_USER: integer(20, 1, MOST, 'The most open streams of events of one user.'),
+  EVENT_STREAMS_PER_ADDRESS: integer(500, 1, MOST, `The most open streams of events ${OF_ADDRESS}.`),
+  MAX_EVENT_STREAMS: integer(1000, 1, MOST, 'The most open streams of events.'),
   MAX_UNREAD_BYTES: integer(
     64 * 1024 * 1024,
     1024 * 1024,
     10 * GiB,
-    'The most bytes of answers that wait for clients to read them, half of them for one address; more cuts the slowest off.',
+    'The most bytes of answers that clients have not read, half of them for one address; the slowest clients are cut off.',
   ),
-  CONNECTIONS_PER_ADDRESS: integer(
-    2000,
-    1,
-    1_000_000,
-    'The most connections of one address (IPv6: a /64; a /48 has four times as many).',
-  ),
+  CONNECTIONS_PER_ADDRESS: integer(2000, 1, MOST, `The most connections ${OF_ADDRESS}.`),
   MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
   SIGNUP_CREDITS: amount(
     0,

@@ -158,7 +158,8 @@ export function errorsOf(route: Route<never>, components: Components): Record<st
     const [{ status }] = examples;
     if (route.errors[status] !== undefined) return [];
     const value = answer(route, status, { description }, byCode(examples), components);
-    return [[status, components.share('responses', name, value)]];
+    // Probes have no limit, so their answers lack its headers.
+    return [[status, components.share('responses', route.quiet ? `${name}OfProbe` : name, value)]];
   });
   const own = Object.entries(route.errors).map(([key, declared]) => {
     const status = Number(key);

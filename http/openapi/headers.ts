@@ -35,7 +35,7 @@ export function headersOf(route: Route<never>, status: number, components: Compo
   const is_success = status >= 200 && status < 300;
   const headers = {
     ...REQUEST_ID,
-    // A service that cannot answer counts nothing, nor does one that cannot read the request.
+    // A service that cannot answer counts nothing, nor does one that cannot read the request, and probes have no limit.
     ...(!route.quiet && status !== 503 && status !== 431 ? RATE_LIMIT : {}),
     ...(status === 401 ? CHALLENGE : {}),
     ...(status === 429 || status === 503 ? RETRY_AFTER : {}),

@@ -144,5 +144,7 @@ function response(route: Route<never>, status: number, spec: ResponseSpec, compo
           },
         }),
   };
-  return spec === NOT_MODIFIED ? components.share('responses', 'NotModified', value) : value;
+  return spec === NOT_MODIFIED
+    ? components.share('responses', route.quiet ? 'NotModifiedOfProbe' : 'NotModified', value)
+    : value;
 }

@@ -42,6 +42,7 @@ export async function startSample<Services>(
   const app = createApp(check_replies ? served.map(checked) : served, {
     log,
     registry: new Registry(),
+    metrics_on_port: true,
     readiness: {},
     identity: await openIdentity({ local: folder }),
     api_key: async (plaintext) =>
