@@ -19,6 +19,8 @@ export interface Work {
   job_id: string;
   /** Revision of the job's stream when the dispatcher published the message. A later stop makes the message void. */
   revision: number;
+  /** For checkers of before sets of URLs, beside which the processes may run for the time of a deploy. */
+  batch_size?: number;
   /** The dispatcher had seen the job's events up to this position: any later stop comes after it in the log. */
   position: Position;
   ranges: WorkRange[];

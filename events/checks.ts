@@ -123,35 +123,44 @@ const Shared = Type.Pick(Outcome, [
 /** Batches have at most this many URLs, and so have ranges. */
 export const MAX_RANGE_URLS = 100;
 
+/** Version 1 has no `mask`: it tells of every URL of its range. Its readers would overlook one, so they must refuse version 2. */
+const EVERY_URL = (version_1: unknown) => version_1;
+
 /** Readers get an outcome for each URL from `unfold`. The URLs are those of the job's `UrlsListed`. */
 export const CHECKS_EVENTS = {
-  URLChecked: event({
-    job_id: Type.String(),
-    from_index: Type.Integer({ minimum: 0, description: 'Index in the job of the first URL, in order of submission.' }),
-    mask: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-f]+$',
-        description:
-          'The URLs of the range that the event tells of, in hexadecimal digits: the digit n stands for the URLs 4n to 4n+3, ' +
-          'its lowest bit for the first of them. Missing when these are all URLs of the range.',
+  URLChecked: event(
+    {
+      job_id: Type.String(),
+      from_index: Type.Integer({
+        minimum: 0,
+        description: 'Index in the job of the first URL, in order of submission.',
       }),
-    ),
-    response_times_ms: Type.Array(response_time_ms, {
-      minItems: 1,
-      maxItems: MAX_RANGE_URLS,
-      description: 'One for each URL that the event tells of, in order; its length says how many these are.',
-    }),
-    usual: Type.Partial(Type.Object({ ...Shared.properties, proxy_id: ProxyId }), {
-      description: 'The outcome of most URLs of the event. A missing field has its value of `USUAL`.',
-    }),
-    differences: Type.Array(
-      Type.Object({
-        at: Type.Integer({ minimum: 0, description: 'Place in `response_times_ms`.' }),
-        ...Type.Partial(Type.Object({ status_code, error_code, ...different, ...found_by })).properties,
+      mask: Type.Optional(
+        Type.String({
+          pattern: '^[0-9a-f]+$',
+          description:
+            'The URLs of the range that the event tells of, in hexadecimal digits: the digit n stands for the URLs 4n to 4n+3, ' +
+            'its lowest bit for the first of them. Missing when these are all URLs of the range.',
+        }),
+      ),
+      response_times_ms: Type.Array(response_time_ms, {
+        minItems: 1,
+        maxItems: MAX_RANGE_URLS,
+        description: 'One for each URL that the event tells of, in order; its length says how many these are.',
       }),
-      { description: 'The fields in which single URLs differ from `usual`, in order of `at`.' },
-    ),
-  }),
+      usual: Type.Partial(Type.Object({ ...Shared.properties, proxy_id: ProxyId }), {
+        description: 'The outcome of most URLs of the event. A missing field has its value of `USUAL`.',
+      }),
+      differences: Type.Array(
+        Type.Object({
+          at: Type.Integer({ minimum: 0, description: 'Place in `response_times_ms`.' }),
+          ...Type.Partial(Type.Object({ status_code, error_code, ...different, ...found_by })).properties,
+        }),
+        { description: 'The fields in which single URLs differ from `usual`, in order of `at`.' },
+      ),
+    },
+    EVERY_URL,
+  ),
 };
 export type URLChecked = DataOf<typeof CHECKS_EVENTS.URLChecked>;
 

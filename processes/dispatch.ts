@@ -162,7 +162,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
 
   /** Makes a message of the flight's next ranges, as many as fit. */
   async function messageOf(flight: Flight): Promise<Message | null> {
-    const { _id: job_id, owner_id, revision, position } = flight.job;
+    const { _id: job_id, owner_id, revision, batch_size, position } = flight.job;
     const ranges: WorkRange[] = [];
     const turn = Math.max(MIN_URLS_A_MESSAGE, Math.ceil(URLS_A_ROUND / turns.owners));
     let urls_left = Math.min(URLS_A_MESSAGE, turn);
@@ -202,7 +202,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     const last = ranges.at(-1)!;
     const id = `${job_id}:${ranges[0]!.from_index}-${last.from_index + last.urls.length}:${revision}${again}`;
     const traceparent = listing.traceparentOf?.(job_id);
-    const work: Work = { owner_id, job_id, revision, position, ranges };
+    const work: Work = { owner_id, job_id, revision, batch_size, position, ranges };
     return { id, body: traceparent === undefined ? work : { ...work, traceparent } };
   }
 

@@ -2,10 +2,15 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
+import { recordChecks } from '../../commands/record-checks.ts';
 import { endOf, foldRange, indexesOf, namesUrls, unfold } from '../../events/checked-range.ts';
 import { CHECKS_EVENTS, ERROR_CODES, type Outcome, type URLChecked, VERDICTS } from '../../events/checks.ts';
+import { EventFromLater, upcast } from '../../events/codec.ts';
 import { jsonBytes } from '../../events/event-store.ts';
-import { FOUND } from '../support/behind.ts';
+import { checksStream } from '../../events/streams.ts';
+import { EVENT_TYPES } from '../../events/vocabulary.ts';
+import { eventsOf, FOUND } from '../support/behind.ts';
+import { coded, commandContext, openTestStores } from '../support/stores.ts';
 
 const url = fc.constantFrom('https://a.example/', 'https://a.example/1', 'https://b.example/?q=ü', '');
 const anOutcome: fc.Arbitrary<Outcome> = fc.record(
@@ -126,4 +131,14 @@ test('data whose mask does not fit its outcomes names no URLs', (t) => {
   t.true(namesUrls(data));
   for (const mask of ['', '1', 'ff', 'zz', 7, null]) t.false(namesUrls({ ...data, mask }), String(mask));
   for (const from_index of [-1, 0.5, '0', undefined]) t.false(namesUrls({ ...data, from_index }));
+});
+
+test('an older reader, to whom a mask means nothing, refuses the event instead of taking its whole range', async (t) => {
+  const { log } = await openTestStores(t);
+  const range = { job_id: 'j', batch: 0, from_index: 0, urls: ['a', 'b', 'c'] };
+  await recordChecks(coded(log), range, [FOUND, undefined, FOUND], commandContext());
+  const [event] = await eventsOf(log, checksStream('j', 0));
+  t.is(event!.metadata.version, 2);
+  const before = { ...EVENT_TYPES, URLChecked: { ...EVENT_TYPES.URLChecked, upcasters: [] } };
+  t.throws(() => upcast(event!, before), { instanceOf: EventFromLater });
 });
