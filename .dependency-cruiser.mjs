@@ -12,7 +12,7 @@ export const FOLDERS = {
   // The limits and defaults that settings change.
   settings: ['intake/limits.ts', 'checkers/engine/limits.ts', 'net'],
   // The port that it implements, and the blocklist that it leaves URLs out by.
-  intake: ['commands/intake.ts', 'readmodels', 'time/event-loop.ts'],
+  intake: ['commands/intake.ts', 'events/without-password.ts', 'readmodels', 'time/event-loop.ts'],
   // The ledger is proven from the log alone.
   audit: ['events'],
   // Exported ledgers and backups are files of events too.

@@ -29,15 +29,17 @@ const JITTER = 0.2;
 const RETRY_AFTER_CAP_MS = 10 * HOUR;
 
 export interface WebhookDelivery {
+  /** Empty before the request. */
+  endpoint_id: string;
   status: 'none' | 'pending' | 'delivered' | 'given_up';
   attempts: number;
   /** The number of attempts since the last request or resend: the place in the schedule. */
   tries: number;
 }
 
-export const initial = (): WebhookDelivery => ({ status: 'none', attempts: 0, tries: 0 });
+export const initial = (): WebhookDelivery => ({ endpoint_id: '', status: 'none', attempts: 0, tries: 0 });
 export const evolve = evolveBy<WebhookDelivery, WebhookDeliveryEvent>({
-  WebhookDeliveryRequested: (delivery) => ({ ...delivery, status: 'pending' }),
+  WebhookDeliveryRequested: (delivery, { endpoint_id }) => ({ ...delivery, endpoint_id, status: 'pending' }),
   WebhookAttempted: (delivery, { attempt }) => ({ ...delivery, attempts: attempt, tries: delivery.tries + 1 }),
   WebhookDelivered: (delivery) => ({ ...delivery, status: 'delivered' }),
   WebhookDeliveryGivenUp: (delivery) => ({ ...delivery, status: 'given_up' }),
@@ -65,13 +67,13 @@ export function decide(
   command: WebhookDeliveryCommand,
   now: number,
 ): Decision<WebhookDeliveryEvent> {
-  const { status, attempts, tries } = delivery;
+  const { endpoint_id, status, attempts, tries } = delivery;
   switch (command.type) {
     case 'request':
       return { events: status === 'none' ? [{ type: 'WebhookDeliveryRequested', data: command.delivery }] : [] };
     case 'recordAttempt':
       if (status !== 'pending' || command.attempt !== attempts + 1) return { events: [] };
-      return { events: attempted(tries, command, now) };
+      return { events: attempted(endpoint_id, tries, command, now) };
     case 'giveUp':
       if (status !== 'pending') return { events: [] };
       return { events: [{ type: 'WebhookDeliveryGivenUp', data: { reason: command.reason } }] };
@@ -85,6 +87,7 @@ export function decide(
 }
 
 function attempted(
+  endpoint_id: string,
   tries_before: number,
   { attempt, outcome, random }: Extract<WebhookDeliveryCommand, { type: 'recordAttempt' }>,
   now: number,
@@ -94,7 +97,7 @@ function attempted(
   const is_gone = outcome.status_code === 410;
   const delay_ms = is_delivered || is_gone ? null : retryDelay(tries_before + 1, retry_after_ms, random);
   const next_attempt_at = delay_ms === null ? null : new Date(now + delay_ms).toISOString();
-  const data: WebhookAttempted = { attempt, ...recorded, next_attempt_at };
+  const data: WebhookAttempted = { attempt, endpoint_id, ...recorded, next_attempt_at };
   const events: WebhookDeliveryEvent[] = [{ type: 'WebhookAttempted', data }];
   if (is_delivered) events.push({ type: 'WebhookDelivered', data: {} });
   else if (delay_ms === null) {

@@ -5,6 +5,7 @@ import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
 import { type Static, Type } from './schema.ts';
+import { withoutPassword } from './without-password.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const NullableText = Nullable(Type.String());
@@ -148,14 +149,18 @@ export const JOB_EVENTS = {
 };
 
 export const URLS_EVENTS = {
-  UrlsListed: event({
-    job_id: Type.String(),
-    /** Index in the job of the first of `urls`. */
-    from_index: Count,
-    urls: Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }),
-    /** The rows of the URLs, from 1, in the form of `foldRows`. */
-    rows: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2000 })),
-  }),
+  UrlsListed: event(
+    {
+      job_id: Type.String(),
+      /** Index in the job of the first of `urls`. */
+      from_index: Count,
+      urls: Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }),
+      /** The rows of the URLs, from 1, in the form of `foldRows`. */
+      rows: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2000 })),
+    },
+    // The URLs of version 1 may have passwords.
+    (v1) => ({ ...(v1 as { urls: string[] }), urls: (v1 as { urls: string[] }).urls.map(withoutPassword) }),
+  ),
 };
 
 export type JobCreated = DataOf<typeof JOB_EVENTS.JobCreated>;

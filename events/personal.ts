@@ -10,10 +10,11 @@ export const ERASED = '[erased]';
 
 /** A symbol, so that documents and validators of the schemas do not meet it. */
 const MARK = Symbol('personal');
-type Whose = 'user' | 'job';
+type Whose = 'user' | 'job' | 'endpoint';
 
 /**
- * Marks a top-level text field of an event, nullable or not. `whose` key seals it: the user's, or the job's, which goes with the job.
+ * Marks a top-level text field of an event, nullable or not. `whose` key seals it: the user's, the job's, which goes with the job, or the
+ * webhook endpoint's, which goes with the endpoint.
  * @example event({ email: personal(Nullable(Type.String()), 'user') })
  */
 export const personal = <Schema extends TSchema>(schema: Schema, whose: Whose): Schema => ({
@@ -40,7 +41,8 @@ export function personalFields(properties: Readonly<Record<string, TSchema>>): P
 /** Whose key seals a field: the data names the user, or the stream's name does. */
 export function subjectOf(stream: string, data: unknown, whose: Whose): PersonalSubject {
   if (whose === 'job') return `job/${idOf(stream)}`;
-  const { owner_id, user_id } = data as { owner_id?: string; user_id?: string };
+  const { owner_id, user_id, endpoint_id } = data as { owner_id?: string; user_id?: string; endpoint_id?: string };
+  if (whose === 'endpoint') return `endpoint/${endpoint_id ?? idOf(stream)}`;
   return `user/${owner_id ?? user_id ?? idOf(stream)}`;
 }
 

@@ -29,7 +29,7 @@ export const shareUsesStream = (share_id: string) => `share_uses-${share_id}`;
 export const intakeStream = (day: string, shard: number) => `intake-${day}-${shard}`;
 
 /** Whose personal fields a key seals. */
-export type PersonalSubject = `user/${string}` | `job/${string}` | 'service';
+export type PersonalSubject = `user/${string}` | `job/${string}` | `endpoint/${string}` | 'service';
 export const personalKeyStream = (subject: PersonalSubject) => `personal_keys-${subject}`;
 
 export const LOG_IDENTITY_STREAM = 'service-log';

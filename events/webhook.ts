@@ -103,8 +103,10 @@ export const WEBHOOK_DELIVERY_EVENTS = {
     /** Null when no answer came; then `error` says why. */
     status_code: Nullable(Type.Integer()),
     error: Nullable(Type.String()),
-    /** The beginning of the answer's body. */
-    response_excerpt: Type.String(),
+    /** The beginning of the answer's body; older events have it in clear. */
+    response_excerpt: personal(Type.String(), 'endpoint'),
+    /** Absent in older events. */
+    endpoint_id: Type.Optional(Type.String()),
     duration_ms: Count,
     /** Null after the last attempt. */
     next_attempt_at: Nullable(Time),

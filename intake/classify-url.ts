@@ -32,7 +32,7 @@ export interface ClassifyOptions {
   allows_address?: (address: string) => boolean;
 }
 
-/** A URL that can be checked: `url` as submitted, with the prefix where one was missing. */
+/** A URL that can be checked: `url` as submitted, with the prefix where one was missing, and without a password. */
 export interface CheckableUrl {
   category: 'valid' | 'missing_prefix' | 'blocked';
   url: string;
@@ -116,7 +116,12 @@ function isHost(hostname: string): boolean {
 }
 
 function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): ClassifiedUrl {
-  const { href, hostname: host } = parsed;
+  const { hostname: host } = parsed;
+  if (parsed.href.includes('@') && parsed.password !== '') {
+    parsed.password = '';
+    return checkable(parsed.href, parsed, prefix_added, options);
+  }
+  const { href } = parsed;
   const address = addressIn(host);
   if (address !== null && options.allows_address?.(address) === false) return invalid('private_address');
   // In the parser's form the first # starts the fragment; it is percent-encoded everywhere else.

@@ -2,6 +2,7 @@
 // in, so that a million rows are never in memory together. The pages count only if the iteration ends without an error.
 import { strict as assert } from 'node:assert';
 import type { IntakeOptions, LeftOut, RowIssue } from '../commands/intake.ts';
+import { withoutPassword } from '../events/without-password.ts';
 import { breather } from '../time/event-loop.ts';
 import {
   type BlockedDomainOf,
@@ -258,7 +259,7 @@ class Collector {
 
   /** `first`: of a duplicate, the index of the URL that it repeats. */
   #leaveOut({ row, value }: Cell, reason: string, first?: number): null {
-    const entry: LeftOut = { row, reason, value: shortened(value.trim(), MAX_ISSUE_CHARS) };
+    const entry: LeftOut = { row, reason, value: shown(value, MAX_ISSUE_CHARS) };
     if (first !== undefined) entry.first = { index: first, row: this.#rows[first]! };
     this.#options.left_out?.add(entry);
     return null;
@@ -267,14 +268,14 @@ class Collector {
   #sample({ row, value }: Cell, classified: ClassifiedUrl): void {
     const samples = this.summary.samples[classified.category];
     if (samples.length >= this.#options.max_samples) return;
-    const shown = shortened(value.trim(), this.#options.max_url_chars);
+    const text = shown(value, this.#options.max_url_chars);
     if (classified.category === 'invalid') {
-      samples.push({ row, value: shown, url: null, reason: classified.reason, blocked_domain: null });
+      samples.push({ row, value: text, url: null, reason: classified.reason, blocked_domain: null });
     } else {
       const { url, blocked_domain } = classified;
       samples.push({
         row,
-        value: shown,
+        value: text,
         url,
         reason: blocked_domain === null ? null : 'blocked_domain',
         blocked_domain,
@@ -295,7 +296,7 @@ function issueOf(
 ): RowIssue {
   const message = INVALID_REASONS[(reason ?? 'malformed') as InvalidReason];
   const row = place === 'index' ? from_1 - 1 : from_1;
-  return { row, value: shortened(value.trim(), MAX_ISSUE_CHARS), reason: reason ?? 'malformed', message };
+  return { row, value: shown(value, MAX_ISSUE_CHARS), reason: reason ?? 'malformed', message };
 }
 
 function invalidRows(issues: readonly RowIssue[], place: Place): IntakeError {
@@ -307,6 +308,9 @@ function tooManyUrls(max_urls: number): IntakeError {
   const limit = max_urls.toLocaleString('en');
   return new IntakeError('too_many_urls', `There are more than ${limit} unique URLs. Split them into several jobs.`);
 }
+
+/** A submitted text as answers and files of what was left out show it. */
+const shown = (value: string, max_chars: number) => shortened(withoutPassword(value.trim()), max_chars);
 
 function shortened(text: string, max_chars: number): string {
   return text.length > max_chars ? `${text.slice(0, max_chars)}…` : text;

@@ -34,6 +34,7 @@ import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
 import { runDomainChecks } from './domain-checks.ts';
 import { runDues } from './dues.ts';
+import { runEndpointKeys } from './endpoint-keys.ts';
 import { runErasures, type SubscriptionEnder } from './erasures.ts';
 import { runKeyRetirement } from './key-retirement.ts';
 import { type ContinuousAudit, runLedgerAudit } from './ledger-audit.ts';
@@ -225,6 +226,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
           const of = { readmodels, commands, failed_purges, logger, context, now: steady, monotonic };
           return runRetention({ ...of, days: options.results_days! }, signal, onPass);
         }),
+      part('endpoint keys', (onPass) => runEndpointKeys({ log, readmodels, removals }, signal, onPass)),
       part('key retirement', (onPass) => {
         const keys = openIdempotencyKeys(log);
         const context = contextOf('key-retirement', steady);

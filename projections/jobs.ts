@@ -42,7 +42,7 @@ interface Page {
 
 export const jobsProjection: Projection = projection({
   name: 'jobs',
-  version: 8,
+  version: 9,
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],

@@ -109,7 +109,7 @@ export const webhooksProjection: Projection = projection({
       writeEndpoints(collections, [{ delete: endpoint_id }]),
     async WebhookAttempted(event, collections) {
       const { data, metadata } = event;
-      const { next_attempt_at, ...attempt } = data;
+      const { next_attempt_at, endpoint_id: _, ...attempt } = data;
       const delivery = await changeDelivery(event, collections, ({ attempts }) => ({
         attempt_count: data.attempt,
         attempts: [...attempts, { ...attempt, at: metadata.at }].slice(-KEPT_ATTEMPTS),

@@ -83,6 +83,7 @@ test('an attempt records the whole answer', (t) => {
         type: 'WebhookAttempted',
         data: {
           attempt: 1,
+          endpoint_id: 'e',
           status_code: null,
           error: 'connection_refused',
           response_excerpt: 'hm',

@@ -13,7 +13,7 @@ for (const text of [
   'http://localhost:8080/x',
   'http://127.0.0.1/',
   'https://[2001:db8::1]:8443/',
-  'https://user:secret@example.com/x',
+  'https://user@example.com/x',
   'https://münchen.example/straße',
   'https://例え.jp/',
   'https://example.com./',
@@ -26,6 +26,18 @@ for (const text of [
     t.like(found, { category: 'valid', url: text, prefix_added: false });
   });
 }
+
+test('a password of a URL is left out, of its key too', (t) => {
+  for (const [text, url] of [
+    ['https://user:secret@example.com/x#y', 'https://user@example.com/x#y'],
+    ['http://:secret@example.com/', 'http://example.com/'],
+    ['HTTP:\\\\user:se@cret@EXAMPLE.com', 'http://user@example.com/'],
+  ] as const) {
+    const found = classify(text);
+    t.like(found, { category: 'valid', url });
+    t.is((found as CheckableUrl).key, url.replace('#y', ''));
+  }
+});
 
 for (const [text, url] of [
   ['example.com/path', 'https://example.com/path'],
