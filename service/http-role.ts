@@ -9,6 +9,7 @@ import type { Config } from '../settings/config.ts';
 import { atMost } from '../time/pause.ts';
 import { type CheckerParts, openCheckerMetrics } from './checker-metrics.ts';
 import { isDamage } from './data-dir.ts';
+import { giveMemoryBack } from './idle-memory.ts';
 import { openHttp } from './open-http.ts';
 import { type RunningProbes, startProbes } from './probes.ts';
 import type { OpeningOptions, WaitingOptions } from './stores.ts';
@@ -60,6 +61,7 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
     (opened) => starting.started(opened),
     (error: Error) => stop.signal.aborted || failure.resolve(error),
   );
+  const endMemory = giveMemoryBack();
   const servers: RunningServer[] = [];
   let probes: RunningProbes | null = null;
   const listen = async (app: Pick<Starting, 'callback'>, port: number, more = {}) => {
@@ -69,6 +71,7 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
   };
   async function close(): Promise<void> {
     stop.abort();
+    endMemory();
     const opened = await atMost(
       CLOSE_MS,
       opening.catch(() => null),

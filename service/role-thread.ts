@@ -12,6 +12,7 @@ import { giveRoleSigns } from '../roles/role-signs.ts';
 import type { Config, Role } from '../settings/config.ts';
 import { atMost, backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
+import { giveMemoryBack } from './idle-memory.ts';
 import { openLogger } from './logger.ts';
 import type { RunRole } from './roles/role.ts';
 import { type OpeningOptions, openBlobs, openQueue, openStores, type Stores } from './stores.ts';
@@ -60,6 +61,7 @@ port.on('message', () => {
 });
 const pulse = new Pulse(own.pulse);
 const beats = setInterval(() => pulse.beat(), BEAT_MS);
+const endMemory = giveMemoryBack();
 
 const endTracing = await openTracing(config, roles);
 try {
@@ -79,6 +81,7 @@ try {
   }
 } finally {
   clearInterval(beats);
+  endMemory();
   await endTracing();
   port.close();
 }
