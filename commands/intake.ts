@@ -18,6 +18,10 @@ export interface IntakeOptions {
   skip_invalid?: boolean;
   /** The header or the letter of the column of a file to take; null or left out for the likeliest one. */
   column?: string | null;
+  /** The encoding of a text file; null or left out to tell it by the bytes. */
+  encoding?: string | null;
+  /** False: intake refuses a file in which nothing but dotted words may be URLs. Default true. */
+  accept_names?: boolean;
   /** The name of the sheet of a workbook to take; null or left out for the first one with URLs. */
   sheet?: string | null;
   /** Receives each text that becomes no URL of the job, in order. Intake awaits it between two pages of the file. */

@@ -101,8 +101,9 @@ async function uploadOf({ blob_key, filename }: JobCreated, blobs: Pick<Blobs, '
   return { given, size_bytes: (await stat(file.path)).size, release: file.release };
 }
 
-function optionsOf({ reading, column, sheet }: JobCreated): IntakeOptions {
-  return { ...reading, ...(column !== undefined && { column }), ...(sheet !== undefined && { sheet }) };
+function optionsOf({ reading, column, sheet, encoding }: JobCreated): IntakeOptions {
+  const named = { column, sheet, encoding };
+  return { ...reading, ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)) };
 }
 
 async function* listedUrls(log: EventStore, { job_id, total_urls }: JobCreated): AsyncGenerator<readonly string[]> {

@@ -51,7 +51,7 @@ export interface Submission {
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
   /** What the job's first event says besides. */
-  more?: Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'rerun_of'>;
+  more?: Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'encoding' | 'rerun_of'>;
 }
 
 export type Submitted =

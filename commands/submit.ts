@@ -126,8 +126,8 @@ export function openSubmissions(parts: {
 }
 
 /** The options that the client did not leave to the service, so that a rerun reads the list in the same way. */
-function wishesOf(options: IntakeOptions = {}): Pick<JobCreated, 'reading' | 'column' | 'sheet'> {
-  const { column, sheet } = options;
+function wishesOf(options: IntakeOptions = {}): Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'encoding'> {
+  const { column, sheet, encoding } = options;
   const refused = (['auto_add_prefix', 'skip_blocked', 'skip_invalid'] as const).filter(
     (name) => options[name] === false,
   );
@@ -135,5 +135,6 @@ function wishesOf(options: IntakeOptions = {}): Pick<JobCreated, 'reading' | 'co
     ...(refused.length > 0 && { reading: Object.fromEntries(refused.map((name) => [name, false])) }),
     ...(column != null && { column }),
     ...(sheet != null && { sheet }),
+    ...(encoding != null && { encoding }),
   };
 }

@@ -32,7 +32,9 @@ const Table = Type.Object({
   format: Type.Enum(['csv', 'xlsx', 'ods'] as const),
   /** The delimiter of a text file; null when each line is one cell, and for a workbook. */
   delimiter: NullableText,
-  /** The number of the sheet in a workbook, from 0; null for a text file. */
+  /** The encoding of a text file, as TextDecoder names it; older events lack it, and the bytes tell. */
+  encoding: Type.Optional(Type.String()),
+  /** The number of the sheet in a workbook, or of the text file among the parts of a ZIP archive, from 0; null for any other text file. */
   sheet: Nullable(Count),
   /** The index of the column with the URLs, from 0. */
   column: Count,
@@ -108,6 +110,8 @@ export const JOB_EVENTS = {
     ),
     /** The column and the sheet that the client named. */
     column: Type.Optional(personal(Type.String(), 'job')),
+    /** The encoding that the client named. */
+    encoding: Type.Optional(Type.String()),
     sheet: Type.Optional(personal(Type.String(), 'job')),
     /** The failed job that an administrator ran again. */
     rerun_of: Type.Optional(Type.String()),

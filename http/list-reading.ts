@@ -2,13 +2,14 @@
 
 import { Nullable } from '../events/nullable.ts';
 import { Type } from '../events/schema.ts';
-import { SHEET_FORMATS, WARNINGS, type Warning } from '../intake/sheet.ts';
+import { FORMATS, listOfFormats, SHEET_FORMATS } from '../intake/formats.ts';
+import { ALL_COLUMNS, WARNINGS, type Warning } from '../intake/sheet.ts';
 import { Count } from './schemas.ts';
 
 /** What an upload may be. */
 export const LIST_FILE =
-  'A list of URLs: CSV, text, Markdown, XLSX, ODS, JSON, JSON lines, sitemap XML or HTML, each of them also in gzip. A cell or a ' +
-  'line may hold several URLs. No URL is fetched to find more of them: the entries of an index of sitemaps are checked themselves.';
+  `A list of URLs: ${listOfFormats()}. A cell or a line may hold several URLs. No URL is fetched to find more of them: the entries ` +
+  'of an index of sitemaps are checked themselves.';
 
 const MAX_COLUMN_CHARS = 255;
 
@@ -19,8 +20,20 @@ export const columnOption = Type.Optional(
     maxLength: MAX_COLUMN_CHARS,
     description:
       'The column with the URLs, by its header or by its letter, such as `C`; for JSON the path of names, such as `data.url`. ' +
-      'Without it, the column with the largest share of URLs is taken.',
+      `\`${ALL_COLUMNS}\` takes every column with URLs. Without it, a column with a header such as \`URL\` or \`Website\` is taken, else the ` +
+      'one with the largest share of URLs.',
     examples: ['Landing page'],
+  }),
+);
+
+/** The query parameter `encoding`. */
+export const encodingOption = Type.Optional(
+  Type.String({
+    minLength: 2,
+    maxLength: 40,
+    description:
+      'The encoding of a text file, by its name in the Encoding Standard, such as `windows-1250` or `shift_jis`. Without it, the bytes tell.',
+    examples: ['windows-1251'],
   }),
 );
 
@@ -30,7 +43,7 @@ export const sheetOption = Type.Optional(
     minLength: 1,
     maxLength: MAX_COLUMN_CHARS,
     description:
-      'The sheet of a workbook, by its name. Without it, the first one with URLs is taken, a hidden one only where no other has any.',
+      'The sheet of a workbook, or the file in a ZIP archive, by its name. Without it, the first one with URLs is taken, a hidden one only where no other has any.',
     examples: ['Landing pages'],
   }),
 );
@@ -48,8 +61,9 @@ const otherColumn = {
 
 export const readingFields = {
   format: Type.Enum(SHEET_FORMATS, {
-    description:
-      '`csv`: a table or a list, one entry a line. `text`: prose or Markdown, out of whose lines the URLs are taken.',
+    description: Object.entries(FORMATS)
+      .map(([format, { means }]) => `\`${format}\`: ${means}.`)
+      .join(' '),
   }),
   sheet_name: Nullable(Type.String({ description: 'The sheet of a workbook that was read.' })),
   column: Type.Object(column, { description: 'The column whose URLs were taken.' }),

@@ -113,7 +113,12 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /** The parameters of the query that intake finds nothing for. */
-const PARAMETERS: Readonly<Record<string, string>> = { column_not_found: 'column', sheet_not_found: 'sheet' };
+const PARAMETERS: Readonly<Record<string, string>> = {
+  column_not_found: 'column',
+  sheet_not_found: 'sheet',
+  encoding_not_known: 'encoding',
+  names_not_accepted: 'accept_names',
+};
 
 /** The error for a file or a list that intake refuses: 413, 415, or 422 with a problem for each wrong row. */
 export function unusable({ code, message, rows }: IntakeRefusal, source: JobSource): HttpError {

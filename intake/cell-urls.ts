@@ -1,9 +1,16 @@
 // Takes the URLs out of a cell or a line: several of them, the link of a formula, Markdown, JSON arrays, bullets, zero-width
 // characters. What is no URL, such as a note beside it, is left out.
 
+import { decodeHTML } from 'entities';
+import { isPublicName } from './domain-names.ts';
+import { withoutMarkdown } from './markdown-links.ts';
+import { type Span, spansOf } from './url-spans.ts';
+
 export interface CellUrls {
   /** The texts to classify, in order: URLs and words that are written like one. The whole cell when it holds neither; none for a blank one. */
   texts: readonly string[];
+  /** Words beside URLs that are written like URLs and have no scheme. The URLs do, so these are rejected and not mended. */
+  without_scheme?: readonly string[];
   /** Whether other words stand beside the URLs, as in a note or a title. */
   is_prose: boolean;
   /** Whether the words behind the only URL may be its end, with spaces in it, as well as a note: `https://a.com/my report`. */
@@ -11,7 +18,8 @@ export interface CellUrls {
 }
 
 /** A URL of ASCII characters, none of which separates URLs, or a word like one. Most cells are this and need no more work. */
-const PLAIN = /^(?![\w-]*=)[\w.~:/?#@!$&+=%-]+$/;
+const PLAIN =
+  /^(?:(?:https?:\/\/|www\.)[\w.~:/?#@!$&+=%-]+|(?![\w-]*=)[\w.~/?#@!$&+=%-]+(?::\d+(?:[/?#][\w.~/?#@!$&+=%-]*)?)?)$/i;
 /** Characters that nobody sees, which pages, PDF files and chats put into texts: they are no part of a URL. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 /** Joiners shape Persian words and emoji, but mean nothing at an end. */
@@ -21,29 +29,25 @@ const FORMULA = /^=\s*[\p{L}_.]{1,40}\(/u;
 /** Its first argument, where that is a whole text. */
 const TEXT_ARGUMENT = /^[^"(]{0,60}\(\s*"((?:[^"]|"")*)"\s*[,;)]/;
 const BULLET = /^\s*(?:(?:[-*+•·–—‣▪◦>]|\(?\d{1,9}[.):]|\[\d{1,9}\]|\[[ xX]\])\s+)+/;
-const SCHEME_OR_WWW = /https?:\/\/|www\.(?=[\p{L}\p{N}])/giu;
-/** Where a URL ends: at a character that no URL has, or at a separator with the next URL right behind it. */
-const END = /[\s<>"\u201c\u201d\u00ab\u00bb]|[,;|\uff0c\uff1b\u3001](?=https?:\/\/|www\.)/gi;
-const OPENERS = new Set(
-  ' \t\n\r,;|<>([{"\'`*~\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\uff0c\uff1b\u3001\u3002\uff1a\u00a0\u3000',
-);
-/** A name before a URL, such as `URL=` in a shortcut file or `link:` in YAML. */
-const NAME_BEFORE = /(?:^|[\s,;|([{])["']?[\p{L}\p{N}_-]{1,30}["']?[=:]$/u;
-const NAME_CHARS = 36;
-const CLOSED_BY: Readonly<Record<string, string>> = { "'": "'", '`': '`', '*': '*', '~': '~', '\u2018': '\u2019' };
-const BRACKETS: readonly (readonly [close: string, open: string])[] = [
-  [')', '('],
-  [']', '['],
-  ['}', '{'],
-];
+/** A name before a URL, such as `link:` in YAML. */
+const LABEL = /^["']?[\p{L}\p{N}_-]{1,30}["']?[=:：]$/u;
 const SEPARATORS = /[\s,;|\uff0c\uff1b\u3001]+/;
-const WRAPPING = new Set('<>()[]{}"\'`*\u201c\u201d\u2018\u2019');
+const WRAPPING = new Set('<>()[]{}"\'`*\u201c\u201d\u2018\u2019\uff08\uff09\u300c\u300d\u3010\u3011\u300a\u300b');
+/** HTML or what is left of it, escaped or not. */
+const MARKUP = /&(?:lt|gt|quot|apos|#0*3[49]|#x0*2[27]);|<[a-z!/]/i;
+/** What JSON, TeX and Markdown put before a character that they would take for their own. */
+const ESCAPE = /\\([\\/"'_&%#~$*()[\]{}<>|.!-])/g;
+const UNICODE_ESCAPE = /\\u00([2-7][0-9a-f])/gi;
+const LINE_ESCAPE = /\\[nrt](?![a-z])|\\[nrt](?=https?:|www\.)/g;
+/** The first word behind a name, written like more of it: `http://my site.com/`, `http://my site/`. */
+const REST_OF_NAME = /^ +[^\s/.,;:!?()]+(?:\.[\p{L}\p{N}]|\/)\S*/u;
+
 const LETTER = /\p{L}/u;
 /** A word that is written like a domain, whatever its ending is. */
 const DOMAIN_LIKE = /^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+(?:[:/?#]\S*)?$/u;
 /** It would be a domain if its ending could be one. */
 const FILE_NAME =
-  /^[^/]*\.(?:html?|php|aspx?|jsp|pdf|jpe?g|png|gif|svg|webp|docx?|xlsx?|csv|txt|xml|json|js|css|mp[34])$/i;
+  /^[^/]*\.(?:html?|php|aspx?|jsp|pdf|jpe?g|png|gif|svg|webp|docx?|xlsx?|pptx?|od[st]|csv|txt|md|rst|xml|json|ya?ml|js|ts|css|py|sh|zip|t?gz|rar|7z|exe|mp[34]|mov|avi)$/i;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\S*)?$/;
 /** Words behind a URL with nothing that sets them off, such as a dash or a bracket. */
 const MERE_WORDS = /^(?: [\p{L}\p{N}_~-]{1,60}){1,12}$/u;
@@ -60,11 +64,25 @@ export function urlsInCell(cell: string): CellUrls {
   if (FORMULA.test(text)) return one(TEXT_ARGUMENT.exec(text)?.[1]?.replaceAll('""', '"') ?? text);
   const strings = stringsOfJson(text);
   if (strings !== null) return { texts: strings, is_prose: false };
-  const bare = withoutMarkdown(text.split('\n').map(withoutBullet).join('\n'));
+  const bare = withoutMarkdown(unescaped(text).split('\n').map(withoutBullet).join('\n'));
   const spans = spansOf(bare);
   if (spans.length === 1 && spans[0]!.start === 0) return single(bare, spans[0]!);
   return spans.length === 0 ? withoutScheme(bare) : several(bare, spans);
 }
+
+/** The text without the escapes of the syntax in which it stood before it came into the cell. */
+function unescaped(text: string): string {
+  const plain = text.includes('\\')
+    ? text
+        .replace(LINE_ESCAPE, ' ')
+        .replace(ESCAPE, '$1')
+        .replace(UNICODE_ESCAPE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text;
+  return MARKUP.test(plain) ? decodeHTML(plain) : plain;
+}
+
+/** Whether a text out of prose is meant as a URL, whatever its scheme is. */
+export const isAttempt = (text: string): boolean => beginsLikeUrl(text) || text.includes('://');
 
 /** Whether a text of a cell is meant as a URL, whatever comes of it. */
 export const beginsLikeUrl = (text: string): boolean => /^(?:https?:\/\/|www\.)/i.test(text);
@@ -88,69 +106,11 @@ const one = (text: string): CellUrls => {
   return { texts: trimmed === '' ? [] : [trimmed], is_prose: false };
 };
 
-interface Span {
-  start: number;
-  end: number;
-}
-
-/** The URLs with `http://`, `https://` or `www.`, but not those inside of other URLs. */
-function spansOf(text: string): Span[] {
-  const spans: Span[] = [];
-  SCHEME_OR_WWW.lastIndex = 0;
-  for (let found = SCHEME_OR_WWW.exec(text); found; found = SCHEME_OR_WWW.exec(text)) {
-    const start = found.index;
-    if (!beginsAt(text, start)) continue;
-    const end = endOf(text, start);
-    // A www. without a name behind it, or https:// alone.
-    if (end > start + found[0].length) spans.push({ start, end });
-    SCHEME_OR_WWW.lastIndex = Math.max(end, start + found[0].length);
-  }
-  return spans;
-}
-
-function beginsAt(text: string, start: number): boolean {
-  if (start === 0 || OPENERS.has(text[start - 1]!)) return true;
-  const last = text[start - 1];
-  return (last === '=' || last === ':') && NAME_BEFORE.test(text.slice(Math.max(0, start - NAME_CHARS), start));
-}
-
-function endOf(text: string, start: number): number {
-  END.lastIndex = start;
-  let span = text.slice(start, END.exec(text)?.index);
-  const closer = CLOSED_BY[text[start - 1] ?? ''];
-  const closed = closer === undefined ? -1 : span.indexOf(closer);
-  if (closed > 0) span = span.slice(0, closed);
-  const is_whole = start === 0 && span.length === text.length;
-  return start + withoutEnd(span, is_whole).length;
-}
-
-/** Cuts off punctuation that ends a sentence or a list's item, and brackets that were opened before the URL. */
-function withoutEnd(span: string, is_whole: boolean): string {
-  const punctuation = is_whole ? ',;|' : ".,;:!?|\uff0c\uff1b\u3001\u3002'*`";
-  let end = span.length;
-  const balances = BRACKETS.map(([close, open]) => balanceOf(span, close, open));
-  for (; end > 0; end--) {
-    const last = span[end - 1]!;
-    if (punctuation.includes(last)) continue;
-    const bracket = BRACKETS.findIndex(([close]) => close === last);
-    if (bracket === -1 || balances[bracket]! <= 0) break;
-    balances[bracket]!--;
-  }
-  return span.slice(0, end);
-}
-
-/** How many more closing brackets than opening ones there are. */
-function balanceOf(text: string, close: string, open: string): number {
-  let balance = 0;
-  for (let at = text.indexOf(close); at !== -1; at = text.indexOf(close, at + 1)) balance++;
-  for (let at = text.indexOf(open); at !== -1; at = text.indexOf(open, at + 1)) balance--;
-  return balance;
-}
-
 /** A cell that begins with its only URL, which may have spaces in its path. */
 function single(text: string, { end }: Span): CellUrls {
   const url = text.slice(0, end);
   const rest = text.slice(end);
+  if (restOfName(url, rest) !== '') return one(text);
   if (!LETTER.test(rest)) return one(url);
   if (isRestOfUrl(url, rest)) return { texts: [text], is_prose: true };
   const found = several(text, [{ start: 0, end }]);
@@ -170,31 +130,45 @@ function isRestOfUrl(url: string, rest: string): boolean {
   return path !== -1 && path < url.length - 1 && GOES_ON.test(rest);
 }
 
-/** URLs among other words. A word beside them counts when it can only be a URL that is misspelt or lacks its prefix. */
-function several(text: string, spans: readonly Span[]): CellUrls {
-  const between: { at: number; words: string[] }[] = [];
-  let at = 0;
-  for (const { start, end } of [...spans, { start: text.length, end: text.length }]) {
-    between.push({ at, words: wordsOf(text.slice(at, start)) });
-    at = end;
-  }
-  const words = between.flatMap((one) => one.words);
-  const are_urls = words.every(isUrlLike);
-  const texts: string[] = [];
-  for (const [i, one] of between.entries()) {
-    texts.push(...one.words.filter((word) => are_urls || word.includes('://')));
-    const span = spans[i];
-    if (span) texts.push(text.slice(span.start, span.end));
-  }
-  return { texts, is_prose: !are_urls };
+/** The word behind a name without a path, when it can only be the name's end or a URL without a scheme; else the empty text. */
+function restOfName(url: string, rest: string): string {
+  const name = url.slice(url.indexOf('//') + 2);
+  const word = /[/?#]/.test(name) ? '' : (REST_OF_NAME.exec(rest)?.[0] ?? '');
+  return word === '' || !name.includes('.') || isPublicName(hostOf(word)) ? word : '';
 }
+
+const hostOf = (word: string): string => URL.parse(`https://${word.trim()}`)?.hostname ?? '';
+
+/** URLs among other words. A word beside them counts when it can only be a URL that is misspelt. */
+function several(text: string, spans: readonly Span[]): CellUrls {
+  const texts: string[] = [];
+  const others: string[] = [];
+  const addWords = (from: number, to: number) => {
+    const words = wordsOf(text.slice(from, to));
+    texts.push(...words.filter((word) => word.includes('://')));
+    others.push(...words.filter((word) => !word.includes('://')));
+  };
+  let at = 0;
+  for (const { start, end } of spans) {
+    addWords(at, start);
+    const url = text.slice(start, end);
+    const rest = restOfName(url, text.slice(end, end + MAX_NAME_CHARS));
+    texts.push(url + rest);
+    at = end + rest.length;
+  }
+  addWords(at, text.length);
+  const are_urls = others.every(isUrlLike);
+  return { texts, is_prose: !are_urls, ...(are_urls && others.length > 0 && { without_scheme: others }) };
+}
+
+const MAX_NAME_CHARS = 256;
 
 /** Words without brackets and quotes round them; numbers and names such as `link:` are none. */
 function wordsOf(text: string): string[] {
   return text
     .split(SEPARATORS)
     .map((word) => within(word, WRAPPING))
-    .filter((word) => (LETTER.test(word) && !NAME_BEFORE.test(word.slice(-NAME_CHARS))) || IPV4.test(word));
+    .filter((word) => (LETTER.test(word) && !LABEL.test(word)) || IPV4.test(word));
 }
 
 const isUrlLike = (word: string): boolean => word.includes('://') || (DOMAIN_LIKE.test(word) && !FILE_NAME.test(word));
@@ -223,68 +197,4 @@ function stringsOfJson(text: string): string[] | null {
   } catch {
     return null;
   }
-}
-
-/** Limits of Markdown's parts, which keep the search for brackets short. */
-const MAX_LABEL_CHARS = 1_000;
-const MAX_TARGET_CHARS = 4_096;
-const MAX_UNCLOSED = 1_000;
-
-/** Puts `<url>` in place of Markdown's `[label](url "title")`, whose label is no URL to check. */
-function withoutMarkdown(text: string): string {
-  const done: string[] = [];
-  /** The text before `from`, as far as a label may reach back. */
-  let recent = '';
-  let from = 0;
-  let unclosed = 0;
-  for (let at = text.indexOf(']('); at !== -1; at = text.indexOf('](', Math.max(from, at + 2))) {
-    const end = endOfTarget(text, at + 2);
-    if (end === -1 && ++unclosed === MAX_UNCLOSED) break;
-    if (end === -1) continue;
-    recent += text.slice(from, at);
-    const label = startOfLabel(recent);
-    // A picture in the label has a URL of its own.
-    const pictures =
-      recent
-        .slice(label)
-        .match(/<[^<>]*>/g)
-        ?.join(' ') ?? '';
-    recent = `${recent.slice(0, label)}${pictures} <${targetOf(text.slice(at + 2, end))}> `;
-    from = end + 1;
-    if (recent.length <= 2 * MAX_LABEL_CHARS) continue;
-    done.push(recent.slice(0, -MAX_LABEL_CHARS));
-    recent = recent.slice(-MAX_LABEL_CHARS);
-  }
-  return from === 0 ? text : `${done.join('')}${recent}${text.slice(from)}`;
-}
-
-/** Where the label that ends here began: its `[`, or the `!` of a picture. */
-function startOfLabel(text: string): number {
-  let depth = 1;
-  const first = Math.max(0, text.length - MAX_LABEL_CHARS);
-  for (let at = text.length - 1; at >= first; at--) {
-    if (text[at] === ']') depth++;
-    else if (text[at] === '[' && --depth === 0) return text[at - 1] === '!' ? at - 1 : at;
-  }
-  return text.length;
-}
-
-/** The place of the `)` that closes the target; -1 without one on the line. */
-function endOfTarget(text: string, start: number): number {
-  let depth = 1;
-  const last = Math.min(text.length, start + MAX_TARGET_CHARS);
-  for (let at = start; at < last; at++) {
-    const c = text[at];
-    if (c === '\n') return -1;
-    if (c === '(') depth++;
-    else if (c === ')' && --depth === 0) return at;
-  }
-  return -1;
-}
-
-/** The target without its title and angle brackets. */
-function targetOf(text: string): string {
-  const trimmed = text.trim();
-  const title = trimmed.search(/\s["'(]/);
-  return (title === -1 ? trimmed : trimmed.slice(0, title)).replace(/^<|>$/g, '');
 }

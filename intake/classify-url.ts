@@ -1,6 +1,8 @@
 // Classifies a text: a valid URL, a URL without its `https://`, a URL of a blocked domain, or invalid. The WHATWG parser
 // decides as in browsers and in the checker; the rules around it refuse texts that it accepts but no web server answers.
 
+import { isPublicName } from './domain-names.ts';
+
 const CATEGORIES = ['valid', 'missing_prefix', 'blocked', 'invalid'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
@@ -15,6 +17,7 @@ export const INVALID_REASONS = {
   space_in_url: 'holds spaces: write each as %20, or put the words behind the URL into a cell of their own',
   no_domain: 'has no domain name such as example.com',
   malformed: 'is not a well-formed URL',
+  placeholder: 'holds a placeholder such as {{ id }}: put a value in its place',
   relative: 'is relative to a page that the file does not name',
   uncalculated: 'is a formula without a result: open the file in a spreadsheet program and save it',
   prefix_missing: 'does not begin with http:// or https://',
@@ -56,7 +59,8 @@ const SECOND_URL = /\s(?:https?:\/\/|www\.)/i;
 const ANY_DOT = /[.\u3002\uff0e\uff61]/;
 /** The parser accepts `https://a.com,b` and `https://"a.com"`, but no host name of the web has such characters. */
 const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
-const TOP_LEVEL_DOMAIN = /\.(?:[a-z]{2,}|xn--[a-z0-9-]+)\.?$/;
+/** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, and a part of the path or a value that is `{id}`. */
+const PLACEHOLDER = /\{\{|\$\{|\{%|<%|[/=]\{[a-z_]\w*\}/i;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const MAX_HOST_CHARS = 254;
 
@@ -70,6 +74,7 @@ export function classifyUrl(submitted: string, options: ClassifyOptions): Classi
   if (text.length > options.max_url_chars) return invalid('too_long');
   if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
   if (text.includes('\ufffd') || !text.isWellFormed()) return invalid('undecodable');
+  if (PLACEHOLDER.test(text)) return invalid('placeholder');
   if (HTTP.test(text)) return classifyAbsolute(text, options);
   if (SCHEME.test(text) && !isHostAndPort(text)) return invalid('unsupported_scheme');
   return classifyWithoutPrefix(text, options);
@@ -101,7 +106,7 @@ function classifyWithoutPrefix(text: string, options: ClassifyOptions): Classifi
   const parsed = URL.parse(url);
   if (parsed === null || !isHost(parsed.hostname)) return invalid('malformed');
   // The parser takes a number such as 1.5 for an address, and a file name for a domain if its ending could be one.
-  const named = TOP_LEVEL_DOMAIN.test(parsed.hostname) || IPV4.test(authority.replace(/:\d*$/, ''));
+  const named = isPublicName(parsed.hostname) || IPV4.test(authority.replace(/:\d*$/, ''));
   if (!named) return invalid('no_domain');
   return checkable(url, parsed, true, options);
 }

@@ -1,11 +1,12 @@
 // The reasons why an upload or a list cannot become a job: one error class, its codes, and what each code means.
 import type { IntakeRefusal, RowIssue } from '../commands/intake.ts';
+import { listOfFormats } from './formats.ts';
 
 export const INTAKE_ERROR_CODES = {
   empty_file: 'The file is empty.',
   file_too_large: 'The file has more bytes than `max_file_bytes`.',
   not_a_table:
-    'The file has a format that is not read, which the message names: a picture, a PDF or Word document, an old .xls.',
+    'The file has a format that is not read, which the message names: a picture, a PDF document, an old .xls.',
   row_too_long: 'A row of a text file is longer than `max_row_chars`.',
   quote_not_closed: 'A cell of a text file begins with a quote that is never closed.',
   broken_xlsx: 'The workbook is damaged: not a readable ZIP archive, parts missing, XML not well-formed.',
@@ -14,6 +15,9 @@ export const INTAKE_ERROR_CODES = {
   zip_bomb: 'The file inflates far more than any real list does.',
   column_not_found: 'The file has no column with the header or the letter that `column` names.',
   sheet_not_found: 'The file has no sheet with the name that `sheet` gives.',
+  encoding_not_known: 'The service knows no encoding of the name that `encoding` gives.',
+  names_not_accepted:
+    'No text of the file has http:// or https://, and `accept_names` is off: the texts may be names of sites, of files or of anything.',
   no_urls: 'The input has no URL that can be checked.',
   too_many_urls: 'The input has more unique URLs than `max_urls`.',
   invalid_rows: 'Some rows are invalid, and `skip_invalid` is off.',
@@ -21,8 +25,7 @@ export const INTAKE_ERROR_CODES = {
 export type IntakeErrorCode = keyof typeof INTAKE_ERROR_CODES;
 
 /** The end of each message about a format that is not read. */
-export const WHAT_IS_READ =
-  'Upload a CSV, text or XLSX file, or one of ODS, JSON, JSON lines, sitemap XML, HTML or Markdown.';
+export const WHAT_IS_READ = `Upload a list in one of these formats: ${listOfFormats()}.`;
 
 /** A mistake of the client, which http answers with a 4xx. The message says what is wrong and what to do. */
 export class IntakeError extends Error implements IntakeRefusal {
@@ -57,6 +60,13 @@ export function sheetNotFound(wanted: string, sheets: readonly string[]): Intake
     shown.length === 0 ? 'Leave `sheet` out: the file is no workbook.' : `There are: ${shown.join(', ')}.`;
   return new IntakeError('sheet_not_found', `The file has no sheet ${JSON.stringify(wanted)}. ${there_are}`);
 }
+
+export const namesNotAccepted = () =>
+  new IntakeError(
+    'names_not_accepted',
+    'No text of the file has http:// or https://. Some are written like domain names, but so are names of files. Look at the list with ' +
+      '`POST /analyze-csv`, and send `accept_names=true` to check them as https://.',
+  );
 
 const MAX_COLUMNS_SHOWN = 20;
 const MAX_NAME_SHOWN = 60;

@@ -25,19 +25,28 @@ export interface UrlColumn extends NamedColumn {
   others: readonly NamedColumn[];
   /** Whether most of its cells with a URL have other words beside it. */
   has_notes: boolean;
+  /** Whether no cell has a scheme and the header does not tell that the column holds sites: dotted words may be anything. */
+  has_names_only: boolean;
+  /** Whether names without a scheme count: where most cells are neither names nor URLs, a dotted word is one by chance. */
+  takes_names: boolean;
 }
 
 const COLUMN_NAMES = new Set(
   (
-    'url,urls,uri,link,links,href,website,websites,web site,site,sites,page,pages,page url,web page,webpage,landing page,' +
+    'url,urls,uri,link,links,href,website,websites,web site,site,sites,page,pages,page url,web page,webpage,landing page,page location,' +
     'landing page url,website url,target url,source url,final url,full url,link url,url to check,address,web address,' +
     'domain,domains,homepage,location,loc,destination,adresse,webseite,lien,enlace,sitio web'
   ).split(','),
 );
-const LABEL = /^\p{L}[\p{L}\p{M}\p{N} _()#-]{0,63}$/u;
+const LABEL = /^\p{L}[\p{L}\p{M}\p{N} _().:/#-]{0,63}$/u;
+/** Of a path of names such as `page.url`, the part that tells. */
+const LAST_NAME = /^\p{L}[\p{L}\p{N}_-]*(?:[.:/]\p{L}[\p{L}\p{N}_-]*)*[.:/](\p{L}[\p{L}\p{N}_-]*)$/u;
+/** The word alone may be the name of a site. */
+const FIRST_NAME = /^(url|uri|href|link)s?[.:/]\p{L}[\p{L}\p{N}_-]*$/iu;
 
 /**
- * Returns the column with the largest share of URLs. Among equals a column with a name such as `url` wins, then the leftmost.
+ * Returns the column with the largest share of URLs. A column with a name such as `url` wins over one without, where most of its own
+ * cells are URLs; among equals the leftmost one does.
  * If no cell is a URL, it returns the column with such a name, or the only column, else null. `wanted` names the column to
  * return instead, by its header or its letter; then null means that no column has this name.
  */
@@ -48,12 +57,15 @@ export function findUrlColumn(
 ): UrlColumn | null {
   const rows = withRowNames(sample);
   const totals: number[] = [];
+  const filled: number[] = [];
   const first_url: number[] = [];
   let width = 0;
   for (const [position, { cells }] of rows.entries()) {
     width = Math.max(width, cells.length);
     for (const [index, cell] of cells.entries()) {
+      if (position === 0 && isColumnName(cell)) continue;
       const likeness = cellLikeness(cell, max_url_chars);
+      if (cell.trim() !== '') filled[index] = (filled[index] ?? 0) + 1;
       if (likeness === 0) continue;
       totals[index] = (totals[index] ?? 0) + likeness;
       first_url[index] ??= position;
@@ -62,18 +74,38 @@ export function findUrlColumn(
   const described = (index: number) => describe(rows, index, first_url[index] ?? rows.length, width);
   const columns = Object.keys(totals).map((key) => {
     const index = Number(key);
-    return { ...described(index), url_share: totals[index]! / rows.length };
+    return { ...described(index), url_share: totals[index]! / rows.length, own_share: totals[index]! / filled[index]! };
   });
   const first = Math.min(rows.length, ...Object.values(first_url));
   const best = wanted === null ? likeliest(columns) : namedColumn(rows, first, width, wanted, described, columns);
   if (best === null) return wanted === null ? byNameAlone(rows, width) : null;
+  const texts = rows.filter(({ row }) => row >= best.first_data_row).map(({ cells }) => cells[best.index] ?? '');
+  const { has_names_only, takes_names } = namesIn(texts, max_url_chars);
+  if (wanted === null && has_names_only && !takes_names) return byNameAlone(rows, width);
   const others = columns.filter(({ index }) => index !== best.index).sort((a, b) => b.url_share - a.url_share);
   return {
-    ...best,
-    has_notes: haveNotes(rows.map(({ cells }) => cells[best.index] ?? '')),
+    ...{ index: best.index, name: best.name, url_share: best.url_share },
+    ...{ first_data_row: best.first_data_row, header: best.header },
+    has_notes: haveNotes(texts),
+    has_names_only: wanted === null && has_names_only && !isColumnName(best.name ?? ''),
+    takes_names: wanted !== null || takes_names,
     others: others.slice(0, MAX_OTHERS).map(({ index, name, url_share }) => ({ index, name, url_share })),
   };
 }
+
+/** Whether the texts of a column are names without a scheme, and whether most of them are names or URLs at all. */
+function namesIn(texts: readonly string[], max_url_chars: number): Pick<UrlColumn, 'has_names_only' | 'takes_names'> {
+  let [names, urls, filled] = [0, 0, 0];
+  for (const text of texts) {
+    if (text.trim() === '') continue;
+    filled++;
+    if (HAS_SCHEME.test(text)) urls++;
+    else if (cellLikeness(text, max_url_chars) > 0) names++;
+  }
+  return { has_names_only: urls === 0 && names > 0, takes_names: (names + urls) * 2 > filled };
+}
+
+const HAS_SCHEME = /https?:|www\./i;
 
 /** Fewer cells with words behind a URL are no habit. */
 const MIN_NOTES = 3;
@@ -105,14 +137,19 @@ function withRowNames(rows: readonly SampleRow[]): readonly SampleRow[] {
   return are_numbered ? [{ row: header.row, cells: ['', ...header.cells] }, ...data] : rows;
 }
 
-type Described = Omit<UrlColumn, 'url_share' | 'others' | 'has_notes'>;
-type Found = Omit<UrlColumn, 'others' | 'has_notes'>;
+type Described = Pick<UrlColumn, 'index' | 'name' | 'first_data_row' | 'header'>;
+/** `own_share`: the same of its cells that are not empty. */
+type Found = Described & { url_share: number; own_share: number };
 
 function likeliest(columns: readonly Found[]): Found | null {
-  const most = columns.reduce((share, { url_share }) => Math.max(share, url_share), 0);
-  const equals = columns.filter(({ url_share }) => url_share === most);
-  return equals.find(({ name }) => isColumnName(name ?? '')) ?? equals[0] ?? null;
+  const named = columns.filter(({ name, own_share }) => isColumnName(name ?? '') && own_share >= NAMED_SHARE);
+  const among = named.length > 0 ? named : columns;
+  const most = among.reduce((share, { url_share }) => Math.max(share, url_share), 0);
+  return among.find(({ url_share }) => url_share === most) ?? null;
 }
+
+/** A column of names without a scheme has half of the likeness of one of URLs. */
+const NAMED_SHARE = 0.4;
 
 /** The column with the header `wanted` or, without one, with the letter `wanted`. */
 function namedColumn(
@@ -131,9 +168,11 @@ function namedColumn(
   const header = above.find(({ cells }) => cells.some(isWanted));
   const index = header?.cells.findIndex(isWanted) ?? lettered;
   if (index === null || index >= width) return null;
-  const url_share = columns.find((column) => column.index === index)?.url_share ?? 0;
-  if (header === undefined) return { ...described(index), url_share };
-  return { index, name: header.cells[index]!.trim(), first_data_row: header.row + 1, header: header.cells, url_share };
+  const { url_share = 0, own_share = 0 } = columns.find((column) => column.index === index) ?? {};
+  const shares = { url_share, own_share };
+  if (header === undefined) return { ...described(index), ...shares };
+  const name = header.cells[index]!.trim();
+  return { index, name, first_data_row: header.row + 1, header: header.cells, ...shares };
 }
 
 /** Rows among which a header with a given name is searched. */
@@ -168,7 +207,10 @@ export function lettersOfColumn(index: number): string {
 /** Whether another column is as likely as the one taken, and its header does not decide. */
 export function isAmbiguous({ name, url_share, others }: UrlColumn): boolean {
   const rivals = others.filter((other) => other.url_share >= url_share * EQUALLY_LIKELY);
-  return rivals.some((other) => isColumnName(other.name ?? '') || !isColumnName(name ?? ''));
+  return (
+    rivals.some((other) => other.url_share > url_share) ||
+    rivals.some((other) => isColumnName(other.name ?? '') || !isColumnName(name ?? ''))
+  );
 }
 
 const EQUALLY_LIKELY = 0.9;
@@ -193,7 +235,7 @@ function describe(rows: readonly SampleRow[], index: number, first_url: number, 
   // The first line of a list may be a bad URL, so only a table's header may have any name.
   const header =
     above.find((row) => isColumnName(cellOf(row))) ??
-    above.slice(0, 1).find((row) => width > 1 && LABEL.test(cellOf(row)));
+    above.find((row) => width > 1 && row.cells.length * 2 > width && LABEL.test(cellOf(row)));
   return {
     index,
     name: header ? cellOf(header) : null,
@@ -203,21 +245,19 @@ function describe(rows: readonly SampleRow[], index: number, first_url: number, 
 }
 
 function byNameAlone(rows: readonly SampleRow[], width: number): UrlColumn | null {
+  const nothing = { url_share: 0, others: [], has_notes: false, has_names_only: false, takes_names: false };
   for (const { row, cells } of rows) {
     const index = cells.findIndex(isColumnName);
     if (index === -1) continue;
-    const name = cells[index]!.trim();
-    return { index, name, first_data_row: row + 1, url_share: 0, header: cells, others: [], has_notes: false };
+    return { ...nothing, index, name: cells[index]!.trim(), first_data_row: row + 1, header: cells };
   }
-  if (width !== 1) return null;
-  return { index: 0, name: null, first_data_row: 1, url_share: 0, header: null, others: [], has_notes: false };
+  return width === 1 ? { ...nothing, index: 0, name: null, first_data_row: 1, header: null } : null;
 }
 
-function isColumnName(cell: string): boolean {
-  return COLUMN_NAMES.has(
-    cell
-      .trim()
-      .toLowerCase()
-      .replace(/[\s_-]+/g, ' '),
-  );
+/** Whether a text is how people name a column of URLs: `URL`, `landing_page`, `page.url`. */
+export function isColumnName(cell: string): boolean {
+  const text = cell.trim();
+  const last = LAST_NAME.exec(text)?.[1];
+  const name = (last ?? text).toLowerCase().replace(/[\s_-]+/g, ' ');
+  return COLUMN_NAMES.has(name) || FIRST_NAME.test(text);
 }

@@ -6,6 +6,7 @@ import {
   cellLikeness,
   findUrlColumn,
   haveNotes,
+  isColumnName,
   namesOfColumns,
   PROSE_LIKENESS,
   type SampleRow,
@@ -64,7 +65,9 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   if (file.wanted !== null) return wantedLayout(sample, file.wanted);
 
   const bare = await candidate(sample, null);
-  if (bare?.is_prose && !/\.(?:csv|tsv)$/i.test(sample.filename) && /^#{1,6} /m.test(sample.text)) return bare;
+  const is_named_table = /\.(?:csv|tsv)$/i.test(sample.filename);
+  if (bare?.is_prose && !is_named_table && (MARKUP_NAME.test(sample.filename) || MARKDOWN.test(sample.text)))
+    return bare;
   const tables: Candidate[] = [];
   for (const delimiter of DELIMITERS) {
     const table = sample.text.includes(delimiter) ? await candidate(sample, delimiter) : null;
@@ -73,7 +76,8 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   }
   if (tables.length === 0) return bare;
   const best = tables.reduce((a, b) => (isBetter(b, a) ? b : a));
-  if (bare === null || isOneRow(best, bare)) return best;
+  if (bare === null || isOneRow(best, bare) || (best.evidence && isColumnName(best.column.name ?? ''))) return best;
+  if (bare.is_prose && !is_named_table && best.column.header === null) return bare;
   return bare.column.url_share > best.column.url_share ? bare : best;
 }
 
@@ -94,6 +98,10 @@ export async function columnsOfText(file: SampleText): Promise<string[]> {
   return namesOfColumns(await sampleRows(sample, layout?.delimiter ?? null), layout?.column ?? null);
 }
 
+const MARKUP_NAME = /\.(?:md|markdown|rst|adoc|org|tex|wiki|bib|eml)$/i;
+/** A heading, or the rule below the head of a table. */
+const MARKDOWN = /^#{1,6} \S|^\s*\|?\s*:?-{3,}:?\s*\|(?:[\s:|-]*)$/m;
+
 /** Whether quotes make one row below a header of all lines. What the lines of a cell hold then says nothing about the table. */
 const isOneRow = (table: Candidate, bare: Candidate) => table.evidence && table.rows <= 2 && bare.rows > table.rows;
 
@@ -105,9 +113,12 @@ function isBetter(a: Candidate, b: Candidate): boolean {
 }
 
 async function candidate(sample: SampleText, delimiter: string | null): Promise<Candidate | null> {
-  const rows = await sampleRows(sample, delimiter);
-  const column = findUrlColumn(rows, sample.max_url_chars, sample.wanted);
+  const sampled = await sampleRows(sample, delimiter);
+  const all = delimiter === null ? sampled : sampled.slice(commentsAbove(sampled));
+  const column = findUrlColumn(all, sample.max_url_chars, sample.wanted);
   if (column === null) return null;
+  // What stands above the header says nothing of the table.
+  const rows = column.header === null ? all : all.filter(({ row }) => row + 1 >= column.first_data_row);
   if (delimiter === null) {
     return {
       delimiter,
@@ -138,6 +149,12 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
   };
 }
 
+/** The number of lines above a table that are comments, as analytics write them. */
+function commentsAbove(rows: readonly SampleRow[]): number {
+  const first = rows.findIndex(({ cells }) => !cells[0]!.startsWith('#'));
+  return first === -1 ? 0 : first;
+}
+
 /** Whether spaces separate the cells of a table under a header, as R and pandas print one. */
 function isTableOfWords([, ...data]: readonly SampleRow[], { header }: UrlColumn): boolean {
   const width = data[0]?.cells.length;
@@ -155,15 +172,17 @@ function areAllUrls(rows: readonly SampleRow[], max_url_chars: number): boolean 
 function isProse(rows: readonly SampleRow[], filename: string): boolean {
   const found = rows.map(({ cells }) => ({ line: cells[0]!, ...urlsInCell(cells[0]!) }));
   const with_url = found.filter(({ texts }) => texts.some(beginsLikeUrl));
-  if (with_url.length === 0) return false;
-  if (/\.(?:md|markdown|rst|adoc|org)$/i.test(filename)) return true;
+  if (with_url.length === 0 || isColumnName(found[0]!.line)) return false;
+  if (MARKUP_NAME.test(filename)) return true;
   if (found.some(({ line }) => /^#{1,6} |\]\(https?:/i.test(line))) return true;
-  const prose = with_url.filter(({ is_prose, line }) => is_prose && !DELIMITED.test(line));
+  const prose = with_url.filter(({ is_prose, line }) => is_prose && (!DELIMITED.test(line) || SENTENCE.test(line)));
   return prose.length * 2 > with_url.length && haveNotes(prose.map(({ line }) => line));
 }
 
 /** A line that may be a row of a table. */
 const DELIMITED = /[\t|;,]/;
+/** Five words in a row, with a comma between them at the most, are no cells. */
+const SENTENCE = /(?:^|\s)(?:\p{L}[\p{L}\p{M}'’-]*,?\s+){4}\p{L}/u;
 
 /** The layout of a file whose first line declares the delimiter as Excel does: `sep=;`. */
 async function declaredLayout(sample: SampleText, delimiter: string): Promise<TextLayout | null> {

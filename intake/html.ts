@@ -6,8 +6,8 @@ import { type Cell, listSheet, type OpenedText, type Sheet } from './sheet.ts';
 import { readText } from './text-source.ts';
 
 const PIECE_CHARS = 8 * 1024;
-/** Names of elements and attributes that matter are shorter. */
-const MAX_NAME_CHARS = 64;
+/** What the tokenizer names may begin in the piece before, and a name even before that. */
+const KEPT_CHARS = PIECE_CHARS + 64;
 const MAX_TEXT_CHARS = 32 * 1024;
 /** Elements whose text is no text of the page. */
 const NO_TEXT = new Set(['script', 'style', 'template', 'noscript', 'title']);
@@ -31,6 +31,14 @@ async function* htmlCells({ source, encoding, limits }: OpenedText): AsyncGenera
   links.end();
   const page = links.take();
   if (page.length > 0) yield page;
+}
+
+/** The links of a page in memory and the URLs in its text. */
+export function linksOfHtml(html: string, max_url_chars: number): string[] {
+  const links = new LinkFinder(max_url_chars);
+  links.write(html);
+  links.end();
+  return links.take().flatMap(({ value, refused }) => (refused === undefined ? [value] : []));
 }
 
 /** Finds links as pieces of a page come. It keeps one value and one text of bounded length, and no tree. */
@@ -57,7 +65,7 @@ class LinkFinder implements TokenizerCallbacks {
   }
 
   write(text: string): void {
-    this.#window = this.#window.slice(-MAX_NAME_CHARS) + text;
+    this.#window = this.#window.slice(-KEPT_CHARS) + text;
     const seen = this.#window_start + this.#length;
     this.#window_start = seen + text.length - this.#window.length;
     this.#length = this.#window.length;
@@ -125,7 +133,9 @@ class LinkFinder implements TokenizerCallbacks {
   onend(): void {}
 
   /** A link to a part of the page itself is no URL. A relative one needs a page that the file does not name. */
-  #link(href: string): void {
+  #link(attribute: string): void {
+    // The URL parser drops these, as browsers do.
+    const href = attribute.replace(/[\t\n\r]/g, '');
     if (href === '' || href.startsWith('#')) return;
     const has_host = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(href);
     const value = has_host ? href : this.#base && (URL.parse(href, this.#base)?.href ?? href);

@@ -3,7 +3,7 @@ import type { Intake } from '../commands/intake.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { ClassifyOptions } from './classify-url.ts';
 import { collectPages, submitList } from './collect-urls.ts';
-import { IntakeError } from './errors.ts';
+import { IntakeError, namesNotAccepted } from './errors.ts';
 import type { IntakeLimits } from './limits.ts';
 import { openSheet } from './open-sheet.ts';
 import { readingOf } from './sheet.ts';
@@ -15,6 +15,7 @@ export function openIntake(blocklist: Blocklist, rules: IntakeRules): Intake {
   return {
     async urlsOf(given, options = {}) {
       const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, rules, options) : null;
+      if (sheet?.warnings.includes('names_only') && options.accept_names === false) throw namesNotAccepted();
       const { blocked_domain_of } = await blocklist.current();
       const how = { ...options, ...rules, blocked_domain_of };
       const urls = given.kind === 'list' ? submitList(given.pages, how) : collectPages(sheet!.cells(), how);

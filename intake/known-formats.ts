@@ -1,6 +1,7 @@
 // Names the format of an uploaded file by its content. The file's name decides nothing.
+
+import type { TextEncoding } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
-import type { TextEncoding } from './text-source.ts';
 
 /** The formats that are not read, by their first bytes (latin1). */
 const SIGNATURES: readonly (readonly [bytes: string, name: string])[] = [
@@ -35,8 +36,6 @@ const SIGNATURES: readonly (readonly [bytes: string, name: string])[] = [
 
 /** ZIP archives that are no workbook, by a part of theirs, in lower case. */
 const ARCHIVES: readonly (readonly [part: string, name: string])[] = [
-  ['word/document.xml', 'a Word document (.docx)'],
-  ['ppt/presentation.xml', 'a PowerPoint presentation (.pptx)'],
   ['xl/workbook.bin', 'a binary Excel workbook (.xlsb)'],
   ['index/document.iwa', 'a Numbers, Pages or Keynote document'],
   ['index.zip', 'a Numbers, Pages or Keynote document'],
@@ -44,7 +43,7 @@ const ARCHIVES: readonly (readonly [part: string, name: string])[] = [
   ['meta-inf/container.xml', 'an EPUB book'],
 ];
 
-const notRead = (name: string, advice = WHAT_IS_READ) =>
+export const notRead = (name: string, advice = WHAT_IS_READ) =>
   new IntakeError('not_a_table', `The file is ${name}, which is not read. ${advice}`);
 
 export const isZip = (head: Buffer): boolean => head.toString('latin1', 0, 2) === 'PK' && head[2]! < 9 && head[3]! < 9;
@@ -68,16 +67,33 @@ export function assertText(head: Buffer, text: string): void {
   if (control > text.length / 100) throw notRead('binary data');
 }
 
-export type TextKind = 'json' | 'xml' | 'html' | 'table';
+export type TextKind = 'json' | 'xml' | 'html' | 'mail' | 'table';
 
-const JSON_START = /^\s*(?:\[\s*["{[\]]|\{\s*["}])/;
-const XML_START = /^\s*<(?:\?xml|urlset|sitemapindex|rss|feed|opml)[\s>]/i;
+/** Wiki links begin like lists in lists, templates like objects. */
+const JSON_START = /^\s*(?:\{\s*["}]|\[\s*(?:\[\s*)*(?:["\]]|\{\s*["}]|(?:-?\d[\d.eE+-]*|true|false|null)\s*,|$))/;
+const XML_START = /^\s*<(?:\?xml|urlset|sitemapindex|rss|rdf:RDF|feed|opml|plist)[\s>]/i;
 const HTML_START =
   /^\s*(?:<!--|<!doctype html|<!doctype netscape|<(?:html|head|body|meta|title|table|tr|td|ul|ol|li|dl|dt|div|p|a|h[1-6]|span|nav|main|section|article)[\s>])/i;
 
 /** What a text is, by its beginning. `<https://…>` begins no markup, and Markdown's `[label](…)` no JSON. */
 export function kindOfText(text: string, encoding: TextEncoding): TextKind {
-  if (JSON_START.test(text) && encoding !== 'windows-1252') return 'json';
+  if (JSON_START.test(text) && encoding.startsWith('utf-')) return 'json';
   if (XML_START.test(text)) return /<html[\s>]|<!doctype html/i.test(text.slice(0, 2_000)) ? 'html' : 'xml';
-  return HTML_START.test(text) ? 'html' : 'table';
+  if (HTML_START.test(text)) return 'html';
+  return isMail(text) ? 'mail' : 'table';
+}
+
+const HEADER =
+  /^(?:from|to|cc|subject|date|message-id|mime-version|content-type|content-transfer-encoding|received|return-path|delivered-to|reply-to|snapshot-content-location|x-[\w-]+):/i;
+const MAIL_ONLY = /^(?:mime-version|content-type|content-transfer-encoding|received|return-path|message-id):/im;
+
+/** Whether a text begins with the headers of a message: at least two, one of which stands in messages alone. */
+function isMail(text: string): boolean {
+  const start = text.replace(/^\s+/, '').replace(/^From \S+ .*\r?\n/, '');
+  const end = start.search(/\r?\n\r?\n/);
+  const head = start.slice(0, end === -1 ? 0 : end);
+  const lines = head.split(/\r?\n/).filter((line) => !/^\s/.test(line));
+  return (
+    lines.length > 1 && lines.every((line) => HEADER.test(line) || /^[\w-]{2,40}:/.test(line)) && MAIL_ONLY.test(head)
+  );
 }

@@ -1,7 +1,6 @@
 // Reads the sheets of an ODS workbook (OpenDocument 1.3, part 3): texts, hyperlinks, formulas, repeated rows and cells.
 
-import { linkOfFormula, wholeLink } from './cell-links.ts';
-import { urlLikeness } from './classify-url.ts';
+import { linkOfFormula, textWithLinks } from './cell-links.ts';
 import { IntakeError } from './errors.ts';
 import { tooLarge } from './inflation.ts';
 import { readPart, readPartWhole } from './read-part.ts';
@@ -87,8 +86,7 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
     // Programs that never show a cell may write no paragraph.
     if (text === '') add(storedValue(of_cell));
     if (text.trim() !== '') handlers.filled?.(column + columns - 1);
-    const urls = handlers.value || holdsUrl(text) ? [] : links.filter((link) => urlLikeness(link, MAX_CELL_CHARS) > 0);
-    const shown = urls.length > 0 ? urls.map(wholeLink).join('\n') : text;
+    const shown = handlers.value ? text : textWithLinks(text, links, MAX_CELL_CHARS);
     const refused = shown.trim() === '' && is_uncalculated && !handlers.value ? ('uncalculated' as const) : undefined;
     const first = handlers.column ?? column;
     const is_wanted = first >= column && first < column + columns;
@@ -210,8 +208,6 @@ class Repeats {
     }
   }
 }
-
-const holdsUrl = (text: string) => text.includes('://') || urlLikeness(text, MAX_CELL_CHARS) > 0;
 
 function repeated(count: string | undefined, most: number): number {
   const times = Number(count ?? 1);

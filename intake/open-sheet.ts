@@ -1,11 +1,10 @@
-// Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not. A format's reader, with its
-// parser, is loaded with the first file of the format.
+// Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not.
 import { stat } from 'node:fs/promises';
 import { IntakeError, sheetNotFound } from './errors.ts';
-import { assertText, isGzip, isZip, kindOfText } from './known-formats.ts';
+import { isGzip, isZip } from './known-formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import type { OpenOptions, Sheet } from './sheet.ts';
-import { CHUNK_BYTES, encodingOf, readHead } from './text-source.ts';
+import { readHead } from './text-source.ts';
 
 /** `path` must stay readable and unchanged while cells are read. Throws IntakeError for a file without a list of URLs. */
 export async function openSheet(
@@ -25,23 +24,8 @@ export async function openSheet(
     throw new IntakeError('file_too_large', `The file is larger than ${megabytes} MB. Split it into smaller ones.`);
   }
   const start = await readHead({ path, is_gzip: false, max_inflated_bytes });
-  if (isZip(start)) return (await import('./workbook.ts')).openWorkbook(path, all_limits, options);
+  if (isZip(start)) return (await import('./zip-file.ts')).openZipFile(path, all_limits, options);
   if (options.sheet) throw sheetNotFound(options.sheet, []);
   const source = { path, is_gzip: isGzip(start), max_inflated_bytes };
-  const head = source.is_gzip ? await readHead(source) : start;
-  const encoding = encodingOf(head);
-  const text = new TextDecoder(encoding).decode(head);
-  assertText(head, text);
-  const is_whole = head.length < CHUNK_BYTES;
-  const file = { source, encoding, filename, head: text, is_whole, limits: all_limits, column: options.column ?? null };
-  switch (kindOfText(text, encoding)) {
-    case 'json':
-      return (await import('./json.ts')).openJson(file);
-    case 'xml':
-      return (await import('./sitemap.ts')).openSitemap(file);
-    case 'html':
-      return (await import('./html.ts')).openHtml(file);
-    case 'table':
-      return (await import('./text-sheet.ts')).openTextSheet(file);
-  }
+  return (await import('./open-text.ts')).openText(source, filename, all_limits, options);
 }

@@ -6,7 +6,7 @@ import { DECLARATION } from './find-layout.ts';
 import { isGzip } from './known-formats.ts';
 import type { IntakeLimits } from './limits.ts';
 import { odsSheet } from './ods.ts';
-import { encodingOf, readHead, readText } from './text-source.ts';
+import { encodingOfFile, readHead, readText } from './text-source.ts';
 import type { CellValue } from './workbook-sheet.ts';
 import { xlsxSheet } from './xlsx/xlsx-sheets.ts';
 import { ZipPackage } from './zip-package.ts';
@@ -28,12 +28,16 @@ export function readTable(path: string, table: JobTable, limits: Limits): AsyncG
   return table.format === 'csv' ? textRows(path, table, limits) : workbookRows(path, table, limits);
 }
 
-async function* textRows(path: string, { delimiter }: JobTable, limits: Limits): AsyncGenerator<TableRow[]> {
+async function* textRows(
+  path: string,
+  { delimiter, encoding: known, sheet }: JobTable,
+  limits: Limits,
+): AsyncGenerator<TableRow[]> {
   const { max_inflated_bytes, max_row_chars } = limits;
   const is_gzip = isGzip(await readHead({ path, is_gzip: false, max_inflated_bytes }));
-  const source = { path, is_gzip, max_inflated_bytes };
+  const source = { path, is_gzip, max_inflated_bytes, ...(sheet !== null && { part: sheet }) };
   const head = await readHead(source);
-  const encoding = encodingOf(head);
+  const encoding = known ?? (await encodingOfFile(source, head));
   // The line declares the delimiter of the file, which is no part of the table.
   const declares = DECLARATION.test(new TextDecoder(encoding).decode(head));
   for await (const page of readRecords(readText(source, encoding), { delimiter, max_row_chars })) {

@@ -1,13 +1,12 @@
 // The interface of an opened upload of any format.
 import type { JobTable, ListReading } from '../commands/intake.ts';
 import type { InvalidReason } from './classify-url.ts';
+import type { TextEncoding } from './encoding.ts';
 import { columnNotFound } from './errors.ts';
 import { isAmbiguous, lettersOfColumn, type NamedColumn, type UrlColumn } from './find-column.ts';
+import type { SheetFormat } from './formats.ts';
 import type { IntakeLimits } from './limits.ts';
-import type { TextEncoding, TextFile } from './text-source.ts';
-
-export const SHEET_FORMATS = ['csv', 'text', 'xlsx', 'ods', 'json', 'sitemap', 'html'] as const;
-export type SheetFormat = (typeof SHEET_FORMATS)[number];
+import type { TextFile } from './text-source.ts';
 
 /** A text that may be a URL. A cell of the file that holds several URLs becomes several cells of the same row. */
 export interface Cell {
@@ -20,6 +19,8 @@ export interface Cell {
 
 export const WARNINGS = {
   several_columns: 'Another column is as likely to hold the URLs that are meant. Choose one with `column`.',
+  names_only:
+    'No text has http:// or https://. The texts are written like domain names, but so are names of files: look whether they are meant.',
   several_sheets: 'Another sheet of the workbook holds URLs, which were not taken.',
   sitemap_index:
     'The file is an index: its URLs are those of sitemaps. The service fetches none of them to look for pages.',
@@ -36,6 +37,8 @@ export interface Sheet {
   sheet_name: string | null;
   /** The URL column: its index from 0, and its header or null. */
   column: { index: number; name: string | null };
+  /** Share of the rows at the beginning that hold a URL there; missing for formats without columns. */
+  url_share?: number;
   /** The other columns of the beginning of the file that hold URLs, the largest share first. */
   other_columns: readonly NamedColumn[];
   /** The other sheets of the workbook that hold URLs at their beginning, each with its likeliest column. */
@@ -57,9 +60,14 @@ export interface OtherSheet extends NamedColumn {
 export interface OpenOptions {
   /** The name of the sheet of a workbook to take; null for the first one with URLs, a hidden one last. */
   sheet?: string | null;
-  /** The header or the letter of the column to take; null for the likeliest one. */
+  /** The encoding of a text, as TextDecoder names it; null or left out to tell it by the bytes. */
+  encoding?: TextEncoding | null;
+  /** The header or the letter of the column to take, `ALL_COLUMNS` for each that holds URLs; null for the likeliest one. */
   column?: string | null;
 }
+
+/** In place of a column's name: every column with URLs. */
+export const ALL_COLUMNS = '*';
 
 /** A file of text whose beginning has been read. */
 export interface OpenedText {
@@ -72,14 +80,25 @@ export interface OpenedText {
   limits: IntakeLimits;
   /** The column to take; null for the likeliest one. */
   column: string | null;
+  /** Whether all columns with URLs are taken, and not one alone. */
+  takes_all: boolean;
 }
 
-/** How a sheet describes the column that was taken. */
-export const describedColumn = (column: UrlColumn, wanted: string | null) => ({
-  column: { index: column.index, name: column.name },
-  other_columns: column.others,
-  warnings: wanted === null && isAmbiguous(column) ? (['several_columns'] as const) : [],
-});
+/** How a sheet describes the column that was taken. `wanted`: whether the client has chosen it. */
+export function describedColumn(
+  column: UrlColumn,
+  { wanted, takes_all }: { wanted: string | null; takes_all: boolean },
+) {
+  const warnings: Warning[] = [];
+  if (wanted === null && !takes_all && isAmbiguous(column)) warnings.push('several_columns');
+  if (column.has_names_only) warnings.push('names_only');
+  const { index, name, url_share } = column;
+  return { column: { index, name }, url_share, other_columns: column.others, warnings };
+}
+
+/** The indexes of all columns with URLs, in order. */
+export const indexesOf = ({ index, others }: UrlColumn): number[] =>
+  [index, ...others.map((other) => other.index)].sort((a, b) => a - b);
 
 /** The row of the header; null without one. */
 export const headerRow = ({ name, first_data_row }: UrlColumn): number | null =>
@@ -103,7 +122,10 @@ export function readingOf({ format, sheet_name, column, other_columns, other_she
 }
 
 /** The sheet of a format that has no columns. Throws `column_not_found` when one is wanted. */
-export function listSheet({ encoding, column }: OpenedText, list: Pick<Sheet, 'format' | 'warnings' | 'cells'>): Sheet {
+export function listSheet(
+  { encoding, column }: Pick<OpenedText, 'encoding' | 'column'>,
+  list: Pick<Sheet, 'format' | 'warnings' | 'cells'>,
+): Sheet {
   if (column !== null) throw columnNotFound(column, []);
   return { ...list, encoding, delimiter: null, sheet_name: null, column: { index: 0, name: null }, other_columns: [] };
 }

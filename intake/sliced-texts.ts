@@ -1,7 +1,7 @@
 // The texts of cells of any length: a long cell is read in slices, between which the caller may yield to the event loop.
 
 import { breather } from '../time/event-loop.ts';
-import { isPlain, urlsInCell } from './cell-urls.ts';
+import { isAttempt, isPlain, urlsInCell } from './cell-urls.ts';
 import type { Cell } from './sheet.ts';
 
 /** A slice takes a few milliseconds. */
@@ -14,16 +14,22 @@ const WHITE_SPACE = /\s/;
 export interface CellReading {
   /** Whether words behind a URL are notes, because most cells of the column have some. */
   has_notes: boolean;
+  /** Whether names without a scheme count as URLs; else they are rejected. */
+  takes_names: boolean;
 }
 
 type Text = Omit<Cell, 'row'>;
 
 /** The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. */
-export function* slicedTexts(cell: string, { has_notes }: CellReading): Generator<readonly Text[]> {
+export function* slicedTexts(cell: string, reading: CellReading): Generator<readonly Text[]> {
   if (cell.length <= SLICE_CHARS) {
-    const { texts, is_unclear } = urlsInCell(cell);
-    if (is_unclear && !has_notes) yield [{ value: cell, refused: 'space_in_url' }];
-    else yield texts.map((value) => ({ value }));
+    const { texts, is_unclear, without_scheme = [] } = urlsInCell(cell);
+    if (is_unclear && !reading.has_notes) yield [{ value: cell, refused: 'space_in_url' }];
+    else {
+      yield texts.map((value) => textOf(value, reading));
+      if (without_scheme.length > 0)
+        yield without_scheme.map((value) => ({ value, refused: 'prefix_missing' as const }));
+    }
     return;
   }
   let is_empty = true;
@@ -33,11 +39,16 @@ export function* slicedTexts(cell: string, { has_notes }: CellReading): Generato
     const texts = end - start > SLICE_CHARS ? [slice.trim()] : urlsInCell(slice).texts;
     const urls = texts.filter((text) => text !== '' && !WHITE_SPACE.test(text));
     is_empty &&= urls.length === 0;
-    yield urls.map((value) => ({ value }));
+    yield urls.map((value) => textOf(value, reading));
     start = end;
   }
   const beginning = is_empty ? cell.slice(0, SLICE_CHARS).trim() : '';
   if (beginning !== '') yield [{ value: beginning }];
+}
+
+/** A dotted word of a column that takes no names is rejected, not taken for a URL. */
+export function textOf(value: string, { takes_names }: CellReading): Text {
+  return takes_names || isAttempt(value) || !value.includes('.') ? { value } : { value, refused: 'prefix_missing' };
 }
 
 /** Behind the last white space of the slice; else behind its last separator, or the next one. */
@@ -62,7 +73,7 @@ export async function* pagesOfTexts(cells: readonly Cell[], reading: CellReading
   let page: Cell[] = [];
   for (const { row, value, refused } of cells) {
     if (refused !== undefined) page.push({ row, value, refused });
-    else if (isPlain(value)) page.push({ row, value });
+    else if (isPlain(value)) page.push({ row, ...textOf(value, reading) });
     else {
       for (const texts of slicedTexts(value, reading)) {
         for (const text of texts) page.push({ row, ...text });

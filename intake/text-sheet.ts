@@ -1,12 +1,12 @@
 // Opens a CSV or text file as the cells of its URL column.
 
 import { breather } from '../time/event-loop.ts';
-import { beginsLikeUrl, isPlain } from './cell-urls.ts';
-import { type CsvRecord, readRecords } from './csv-records.ts';
+import { beginsLikeUrl, isAttempt, isPlain } from './cell-urls.ts';
+import { readRecords } from './csv-records.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
 import { columnsOfText, findLayout, type TextLayout } from './find-layout.ts';
-import { type Cell, describedColumn, headerRow, type OpenedText, type Sheet } from './sheet.ts';
-import { slicedTexts } from './sliced-texts.ts';
+import { type Cell, describedColumn, headerRow, indexesOf, type OpenedText, type Sheet } from './sheet.ts';
+import { slicedTexts, textOf } from './sliced-texts.ts';
 import { readText } from './text-source.ts';
 
 const PAGE_CELLS = 1_000;
@@ -15,12 +15,13 @@ const NO_HINT = -1;
 const URL_HINT = /https?:\/\/|www\.|[\p{L}\p{N}]\.\p{L}{2}/iu;
 
 export async function openTextSheet(file: OpenedText): Promise<Sheet> {
-  const { encoding, column: wanted } = file;
+  const { encoding, column: wanted, takes_all } = file;
   const layout = await layoutOf(file);
   const { delimiter, column } = layout;
   const widest = { columns: 1 };
   const table = () => ({
-    ...{ format: 'csv' as const, delimiter, sheet: null, column: column.index },
+    ...(encoding !== 'utf-8' && { encoding }),
+    ...{ format: 'csv' as const, delimiter, sheet: file.source.part ?? null, column: column.index },
     ...{ header_row: headerRow(column), width: Math.max(widest.columns, column.index + 1) },
   });
   return {
@@ -28,7 +29,7 @@ export async function openTextSheet(file: OpenedText): Promise<Sheet> {
     encoding,
     delimiter,
     sheet_name: null,
-    ...describedColumn(column, wanted),
+    ...describedColumn(column, { wanted, takes_all }),
     cells: () => textCells(file, layout, widest),
     ...(layout.is_prose ? {} : { table }),
   };
@@ -84,35 +85,44 @@ function startOfHint(text: string): number {
 }
 
 async function* textCells(
-  { source, encoding, limits }: OpenedText,
+  { source, encoding, limits, takes_all }: OpenedText,
   layout: TextLayout,
   widest: { columns: number },
 ): AsyncGenerator<Cell[]> {
   const { delimiter, column, is_prose } = layout;
   // In a table with bars, the rule below the header is no text.
   const may_be_plain = !is_prose && delimiter !== '|';
-  const takes_rest = column.index + 1 === column.header?.length;
+  const reading = { has_notes: is_prose || column.has_notes, takes_names: !is_prose && column.takes_names };
+  const indexes = takes_all ? indexesOf(column) : [column.index];
+  const last = column.header === null ? -1 : column.header.length - 1;
   const breathe = breather();
   const records = readRecords(readText(source, encoding), { delimiter, max_row_chars: limits.max_row_chars });
   for await (const some of records) {
     let page: Cell[] = [];
-    for (const record of some) {
-      if (record.cells.length > widest.columns) widest.columns = record.cells.length;
-      const value = record.cells[column.index];
-      if (value === undefined || record.row < column.first_data_row) continue;
-      const { row, cells } = record;
-      const has_more = takes_rest && cells.length > column.index + 1;
-      if (may_be_plain && !has_more && isPlain(value)) {
-        page.push({ row, value });
-        continue;
-      }
-      for (const texts of textsOf(record, layout, has_more)) {
-        for (const text of texts) page.push({ row, ...text });
-        const pause = breathe();
-        if (pause === undefined && page.length < PAGE_CELLS) continue;
-        await pause;
-        yield page;
-        page = [];
+    for (const { row, cells } of some) {
+      if (cells.length > widest.columns) widest.columns = cells.length;
+      if (row < column.first_data_row) continue;
+      for (const index of indexes) {
+        const value = cells[index];
+        if (value === undefined) continue;
+        const has_more = index === last && cells.length > index + 1;
+        if (may_be_plain && !has_more && isPlain(value)) {
+          page.push({ row, ...textOf(value, reading) });
+          continue;
+        }
+        for (const text of has_more && !is_prose ? lastTexts(cells, index, delimiter!) : [value]) {
+          if (text.trim() === '' || (delimiter === '|' && RULE.test(text))) continue;
+          for (const texts of slicedTexts(text, reading)) {
+            for (const one of texts) {
+              if (!is_prose || (isAttempt(one.value) && one.refused !== 'prefix_missing')) page.push({ row, ...one });
+            }
+            const pause = breathe();
+            if (pause === undefined && page.length < PAGE_CELLS) continue;
+            await pause;
+            yield page;
+            page = [];
+          }
+        }
       }
     }
     if (page.length > 0) yield page;
@@ -121,20 +131,18 @@ async function* textCells(
 
 /** The rule below the header of a Markdown table. */
 const RULE = /^\s*:?-{3,}:?\s*$/;
+/** The rest of a URL that the delimiter has cut: no blank in it, and no mere word or number. */
+const REST = /^(?=.*[./=&?%-])[^\s"<>]+$/;
 
-/** The texts of a row, some at a time. A row wider than its header has several URLs in its last column, unquoted. */
-function* textsOf(
-  { cells }: CsvRecord,
-  layout: TextLayout,
-  has_more: boolean,
-): Generator<readonly Omit<Cell, 'row'>[]> {
-  const { delimiter, column, is_prose } = layout;
-  const value = cells[column.index] ?? '';
-  if (value.trim() === '' || (delimiter === '|' && RULE.test(value))) return;
-  const reading = { has_notes: is_prose || column.has_notes };
-  for (const texts of slicedTexts(value, reading)) {
-    yield is_prose ? texts.filter((text) => beginsLikeUrl(text.value)) : texts;
+/**
+ * The texts in the last column of a row that is wider than its header: several URLs that are not quoted, or one with the delimiter in it.
+ */
+function lastTexts(cells: readonly string[], index: number, delimiter: string): string[] {
+  const texts = [cells[index] ?? ''];
+  for (const cell of cells.slice(index + 1)) {
+    if (beginsLikeUrl(cell.trim())) texts.push(cell);
+    else if (beginsLikeUrl(texts.at(-1)!) && REST.test(cell)) texts.push(`${texts.pop()}${delimiter}${cell}`);
+    else texts.push('');
   }
-  if (!has_more || is_prose) return;
-  for (const cell of cells.slice(column.index + 1)) if (beginsLikeUrl(cell.trim())) yield* slicedTexts(cell, reading);
+  return texts;
 }

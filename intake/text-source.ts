@@ -1,20 +1,22 @@
 // Reads an uploaded text file, inflated where it is compressed, in decoded pieces of bounded size. Detects its encoding.
-import { isUtf8 } from 'node:buffer';
+import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { encodingOf, type TextEncoding } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
 import { assertInflation } from './inflation.ts';
+import { ZipPackage } from './zip-package.ts';
 
 /** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
 
-export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
-
 /** A file of text, which may be compressed. */
 export interface TextFile {
   path: string;
+  /** The number of the part of the ZIP archive at `path` that is the file, from 0. */
+  part?: number;
   is_gzip: boolean;
   /** The most bytes that a compressed file may inflate to. */
   max_inflated_bytes: number;
@@ -34,7 +36,8 @@ export async function readHead(file: TextFile): Promise<Buffer> {
 
 /** The bytes in order, inflated; each piece is valid until the next one is asked for. */
 async function* bytesOf(file: TextFile): AsyncGenerator<Buffer> {
-  if (file.is_gzip) yield* inflatedBytesOf(file);
+  if (file.part !== undefined) yield* partBytesOf(file, file.part);
+  else if (file.is_gzip) yield* inflatedBytesOf(file);
   else yield* plainBytesOf(file.path);
 }
 
@@ -46,6 +49,15 @@ async function* plainBytesOf(path: string): AsyncGenerator<Buffer> {
     const { bytesRead } = await file.read(buffer, 0, buffer.length);
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function* partBytesOf({ path, max_inflated_bytes }: TextFile, part: number): AsyncGenerator<Buffer> {
+  const zip = await ZipPackage.open(path, max_inflated_bytes);
+  try {
+    yield* zip.read(zip.partsLike(/^/)[part] ?? '');
+  } finally {
+    zip.close();
   }
 }
 
@@ -77,17 +89,20 @@ async function* inflatedBytesOf({ path, max_inflated_bytes }: TextFile): AsyncGe
   }
 }
 
-/** Detects the encoding by the byte order mark, else by the places of zero bytes, else by whether `head` is valid UTF-8. */
-export function encodingOf(head: Buffer): TextEncoding {
-  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
-  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
-  const zeros = [0, 0];
-  for (let i = 0; i < head.length; i++) if (head[i] === 0) zeros[i & 1]!++;
-  // A URL is mostly ASCII: in UTF-16 nearly every other byte of it is zero; in other encodings no byte is.
-  const many = head.length / 4;
-  if (zeros[1]! > many && zeros[0]! < many / 16) return 'utf-16le';
-  if (zeros[0]! > many && zeros[1]! < many / 16) return 'utf-16be';
-  return isUtf8(upToWholeCharacter(head)) ? 'utf-8' : 'windows-1252';
+/** The most bytes to look through for the first one that tells the encoding. */
+const MAX_LOOK_BYTES = 16 * 1024 * 1024;
+
+/** The encoding of a file; of one that begins in ASCII by the first piece that has more. */
+export async function encodingOfFile(file: TextFile, head: Buffer): Promise<TextEncoding> {
+  const encoding = encodingOf(head, head.length < CHUNK_BYTES);
+  if (encoding !== 'utf-8' || head.length < CHUNK_BYTES || !isAscii(head)) return encoding;
+  let bytes = 0;
+  for await (const piece of bytesOf(file)) {
+    if (!isAscii(piece)) return encodingOf(piece, false);
+    bytes += piece.length;
+    if (bytes >= MAX_LOOK_BYTES) break;
+  }
+  return 'utf-8';
 }
 
 /** The text in order, without a byte order mark. Throws `not_a_table` at a NUL character. */
@@ -103,12 +118,4 @@ export async function* readText(file: TextFile, encoding: TextEncoding): AsyncGe
   }
   const last = checked(decoder.decode());
   if (last.length > 0) yield last;
-}
-
-/** `head` may end in the middle of a UTF-8 character. */
-function upToWholeCharacter(head: Buffer): Buffer {
-  let end = head.length;
-  while (end > head.length - 4 && end > 0 && (head[end - 1]! & 0xc0) === 0x80) end--;
-  if (end > 0 && head[end - 1]! >= 0xc0) return head.subarray(0, end - 1);
-  return head;
 }

@@ -11,7 +11,16 @@ import {
 import { tooLarge } from './inflation.ts';
 import type { IntakeLimits } from './limits.ts';
 import { isOds, odsSheets } from './ods.ts';
-import { type Cell, describedColumn, headerRow, type OpenOptions, type OtherSheet, type Sheet } from './sheet.ts';
+import {
+  ALL_COLUMNS,
+  type Cell,
+  describedColumn,
+  headerRow,
+  indexesOf,
+  type OpenOptions,
+  type OtherSheet,
+  type Sheet,
+} from './sheet.ts';
 import { pagesOfTexts } from './sliced-texts.ts';
 import type { WorkbookSheet } from './workbook-sheet.ts';
 import { xlsxSheets } from './xlsx/xlsx-sheets.ts';
@@ -21,7 +30,6 @@ const SAMPLE_ROWS = 400;
 /** Cells of a sample, all columns together, which bounds its memory and the time to judge it. */
 const SAMPLE_CELLS = 20_000;
 const SAMPLE_CHARS = 250_000;
-const SAMPLE_COLUMNS = 1_000;
 /** The limit of spreadsheets: cells without a reference may go on for ever. */
 const MAX_COLUMNS = 16_384;
 /** The most texts to look at: a small workbook may repeat a cell of many URLs without end. */
@@ -32,8 +40,10 @@ const MAX_CHARS = 200_000_000;
 export async function openWorkbook(
   path: string,
   limits: IntakeLimits,
-  { column: wanted = null, sheet: wanted_sheet = null }: OpenOptions,
+  { column = null, sheet: wanted_sheet = null }: OpenOptions,
 ): Promise<Sheet> {
+  const takes_all = column === ALL_COLUMNS;
+  const wanted = takes_all ? null : column;
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
   try {
     const is_ods = await isOds(workbook);
@@ -64,7 +74,8 @@ export async function openWorkbook(
     const { column, sheet } = found;
     const format = is_ods ? ('ods' as const) : ('xlsx' as const);
     const widest = { columns: 1 };
-    const described = describedColumn(column, wanted);
+    const described = describedColumn(column, { wanted, takes_all });
+    const indexes = takes_all ? indexesOf(column) : [column.index];
     const table = {
       ...{ format, delimiter: null, sheet: sheet.number, column: column.index },
       header_row: headerRow(column),
@@ -78,7 +89,7 @@ export async function openWorkbook(
       other_sheets: others,
       warnings:
         others.length > 0 && wanted_sheet === null ? [...described.warnings, 'several_sheets'] : described.warnings,
-      cells: () => columnCells(path, limits, sheet, column, widest),
+      cells: () => columnCells(path, limits, { sheet, column, indexes }, widest),
       table: () => ({ ...table, width: Math.max(widest.columns, column.index + 1) }),
     };
   } finally {
@@ -134,7 +145,7 @@ async function urlColumnOf(
   const reading = sheet.read(workbook, {
     column: null,
     cell(_, column, text, refused) {
-      if (column >= SAMPLE_COLUMNS) return;
+      if (column >= MAX_COLUMNS) return;
       while (cells.length < column) cells.push('');
       // A formula that nobody has calculated may hold a URL, but has none to check.
       cells[column] = refused === undefined ? text : '';
@@ -179,8 +190,7 @@ async function urlColumnOf(
 async function* columnCells(
   path: string,
   limits: IntakeLimits,
-  sheet: WorkbookSheet,
-  column: UrlColumn,
+  { sheet, column, indexes }: Found & { indexes: readonly number[] },
   widest: { columns: number },
 ): AsyncGenerator<Cell[]> {
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
@@ -196,12 +206,12 @@ async function* columnCells(
   try {
     let page: Cell[] = [];
     const reading = sheet.read(workbook, {
-      column: column.index,
+      column: indexes.length === 1 ? indexes[0]! : null,
       filled(index) {
         if (index >= widest.columns && index < MAX_COLUMNS) widest.columns = index + 1;
       },
-      cell(row, _, value, refused) {
-        if (row < column.first_data_row) return;
+      cell(row, index, value, refused) {
+        if (row < column.first_data_row || !indexes.includes(index)) return;
         page.push(refused === undefined ? { row, value } : { row, value, refused });
         chars += value.length;
         if (chars > MAX_CHARS) throw tooLarge(MAX_CHARS);

@@ -45,7 +45,11 @@ export async function* parseXml(
   }
   parser.on('error', (error) => refuse(error.message));
 
-  for await (const text of pieces) {
+  let has_begun = false;
+  for await (const some of pieces) {
+    // Nothing may stand before an XML declaration, and tools put empty lines there.
+    const text: string = has_begun ? some : some.trimStart();
+    has_begun ||= text !== '';
     for (let at = 0; at < text.length; at += PIECE_CHARS) {
       const piece = text.slice(at, at + PIECE_CHARS);
       chars_since_tag += piece.length;

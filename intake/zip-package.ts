@@ -52,6 +52,11 @@ export class ZipPackage {
     return this.#parts.has(part.toLowerCase());
   }
 
+  /** The names of the parts that a pattern matches in lower case, in the order of the archive. */
+  partsLike(pattern: RegExp): string[] {
+    return [...this.#parts.keys()].filter((name) => pattern.test(name));
+  }
+
   /** The bytes of a part. Throws `broken_xlsx`, `zip_bomb` or `inflated_too_large`. */
   async *read(part: string): AsyncGenerator<Buffer> {
     const name = part.toLowerCase();

@@ -1,5 +1,6 @@
 // What `check --help` prints.
 import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
+import { listOfFormats } from '../../intake/formats.ts';
 import { BROKEN, VERDICT_CHARS } from './verdict-sets.ts';
 
 export const USAGE = 'usage: npm run check -- [OPTIONS] INPUT...    (--help explains them)';
@@ -8,7 +9,7 @@ export const HELP = `usage: npm run check -- [OPTIONS] INPUT...
 
 Checks each URL of the inputs once, and reports which are broken. An INPUT is
   a URL     http://... or https://...
-  a file    CSV, text, Markdown, XLSX, ODS, JSON, JSON lines, sitemap or HTML; also in gzip
+  a file    ${listOfFormats().replace('sitemap, ', 'sitemap,\n            ')}
   a folder  the documents and tables in it and below it; JSON, XML and gzip files have to be named
   a glob    'docs/**/*.md', in quotes where the shell does not expand it
   -         standard input, in one of the formats of text

@@ -9,6 +9,7 @@ import type { LeftOut } from '../../commands/intake.ts';
 import { INVALID_REASONS, type InvalidReason } from '../../intake/classify-url.ts';
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { IntakeError } from '../../intake/errors.ts';
+import { isNamedLikeList } from '../../intake/formats.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import type { Cell } from '../../intake/sheet.ts';
 import { type Counts, type InputReading, type Rejected, STDIN_NAME } from './checked.ts';
@@ -113,7 +114,7 @@ async function savedStdin(path: string, max_bytes: number, signal: AbortSignal):
 /** The files that an input names. Those of a folder or a glob may have no URL. */
 async function foundFiles(given: string, exclude: Exclusion): Promise<{ files: OpenFile[]; unread: number }> {
   const found = await findFiles(given, exclude.file).catch((error: NodeJS.ErrnoException) => {
-    const hint = LIKE_A_HOST.test(given) && !LIKE_A_LIST.test(given) ? `. If it is a URL: https://${given}` : '';
+    const hint = LIKE_A_HOST.test(given) && !isNamedLikeList(given) ? `. If it is a URL: https://${given}` : '';
     throw new InputError(`${given}: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}${hint}`);
   });
   const { paths, are_searched, unread } = found;
@@ -252,7 +253,6 @@ const PAGE = 1000;
 const MAX_REJECTED = 1000;
 const ON_COMMAND_LINE = { file: null, row: null, cell: null };
 const LIKE_A_HOST = /^[\w-]+(\.[\w-]+)+([/:?#]|$)/;
-const LIKE_A_LIST = /\.(csv|tsv|txt|md|xlsx|ods|json|jsonl|ndjson|xml|html?|gz)$/i;
 
 /** The error of a file that intake refuses names the file. */
 async function named<R>(name: string, read: () => Promise<R>): Promise<R> {

@@ -14,7 +14,14 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { Block, blockExample } from '../domain-view.ts';
 import { type Problem, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
+import {
+  columnOption,
+  encodingOption,
+  LIST_FILE,
+  readingExample,
+  readingFields,
+  sheetOption,
+} from '../list-reading.ts';
 import { fileBody, listBody } from '../request-bodies.ts';
 import { routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
@@ -152,7 +159,7 @@ const analyzeFile = route({
   summary: 'Show what a job of a CSV or XLSX file would check and cost',
   description:
     'Sorts each row into one category, as `POST /jobs` would with its defaults. It creates no job, charges nothing, and discards the file.',
-  query: Type.Object({ column: columnOption, sheet: sheetOption }),
+  query: Type.Object({ column: columnOption, sheet: sheetOption, encoding: encodingOption }),
   body: fileBody(LIST_FILE),
   responses: { 200: { description: 'The analysis.', schema: AnalysisView, example: analysisExample } },
   errors: {

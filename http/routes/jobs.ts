@@ -15,7 +15,14 @@ import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '../idempotency-key.ts';
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
-import { columnOption, LIST_FILE, readingExample, readingFields, sheetOption } from '../list-reading.ts';
+import {
+  columnOption,
+  encodingOption,
+  LIST_FILE,
+  readingExample,
+  readingFields,
+  sheetOption,
+} from '../list-reading.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { fileBody, type UploadedFile } from '../request-bodies.ts';
 import {
@@ -57,6 +64,13 @@ const upload = route({
     }),
     column: columnOption,
     sheet: sheetOption,
+    encoding: encodingOption,
+    accept_names: Type.Boolean({
+      default: false,
+      description:
+        'Check a file without any http:// or https://, whose texts are written like domain names: `warnings` of `POST /analyze-csv` then has ' +
+        '`names_only`. Columns with a header such as `Website`, and a column that you name, need no such confirmation.',
+    }),
   }),
   headers: submissionKey('the same file, with the same name and parameters,'),
   body: fileBody(LIST_FILE),

@@ -63,37 +63,65 @@ export async function readWorkbook(xlsx: ZipPackage): Promise<Workbook> {
   return { sheets, shared_strings: part('sharedStrings'), styles: part('styles'), is_1904 };
 }
 
-/** The hyperlinks that lead out of the workbook, by `linkKey`. */
-export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Promise<ReadonlyMap<number, string>> {
+/** The hyperlinks of a sheet that lead out of the workbook. */
+export interface Hyperlinks {
+  /** The link on a cell, by its row from 1 and its column from 0; null without one. */
+  of(row: number, column: number): string | null;
+}
+export const NO_LINKS: Hyperlinks = { of: () => null };
+
+/** A link on a range of cells. */
+interface RangeLink {
+  from: Cell;
+  to: Cell;
+  link: string;
+}
+/** Ranges are looked through for each cell. */
+const MAX_RANGES = 1000;
+
+export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Promise<Hyperlinks> {
   const targets = new Map<string, string>();
   for (const { id, kind, target } of await relationshipsOf(xlsx, sheet_part)) {
     if (kind === 'hyperlink') targets.set(id, target);
   }
-  const links = new Map<number, string>();
   // Hyperlinks follow the rows, so a sheet that has some is read twice.
-  if (targets.size === 0) return links;
+  if (targets.size === 0) return NO_LINKS;
+  const links = new Map<number, string>();
+  const ranges: RangeLink[] = [];
   await readPartWhole(xlsx, sheet_part, {
     open(name, attributes) {
       if (name !== 'hyperlink') return;
       const target = targets.get(attributeOf(attributes, 'id') ?? '');
-      const cell = parseReference(attributes.ref ?? '');
-      if (target === undefined || cell === null) return;
-      const fragment = attributes.location ? `#${attributes.location}` : '';
-      if (links.size < MAX_RELATIONSHIPS) links.set(linkKey(cell.row, cell.column), target + fragment);
+      const [first = '', last] = (attributes.ref ?? '').split(':');
+      const from = parseReference(first);
+      if (target === undefined || from === null) return;
+      const link = target + (attributes.location ? `#${attributes.location}` : '');
+      const to = last === undefined ? from : (parseReference(last) ?? from);
+      if (to.row === from.row && to.column === from.column) {
+        if (links.size < MAX_RELATIONSHIPS) links.set(keyOf(from.row, from.column), link);
+      } else if (ranges.length < MAX_RANGES) ranges.push({ from, to, link });
     },
   });
-  return links;
+  const isIn = (row: number, column: number, { from, to }: RangeLink) =>
+    row >= from.row && row <= to.row && column >= from.column && column <= to.column;
+  return {
+    of: (row, column) =>
+      links.get(keyOf(row, column)) ?? ranges.find((range) => isIn(row, column, range))?.link ?? null,
+  };
 }
 
-export function linkKey(row: number, column: number): number {
-  return row * MAX_COLUMNS + column;
+const keyOf = (row: number, column: number): number => row * MAX_COLUMNS + column;
+
+interface Cell {
+  row: number;
+  column: number;
 }
 
 export const MAX_COLUMNS = 16_384;
 const REFERENCE = /^\$?([A-Z]{1,3})\$?(\d{1,7})/;
 
 /** Row from 1 and column from 0 of a reference such as `B3`; the first cell of a range; null for any other text. */
-export function parseReference(reference: string): { row: number; column: number } | null {
+export function parseReference(reference: string): Cell | null {
   const match = REFERENCE.exec(reference);
   if (!match) return null;
   let column = 0;
@@ -102,7 +130,7 @@ export function parseReference(reference: string): { row: number; column: number
 }
 
 /** The relationships of a part, or of the package if `part` is empty. */
-async function relationshipsOf(xlsx: ZipPackage, part: string): Promise<Relationship[]> {
+export async function relationshipsOf(xlsx: ZipPackage, part: string): Promise<Relationship[]> {
   const folder = posix.dirname(part);
   const rels = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
   const found: Relationship[] = [];

@@ -1,21 +1,20 @@
 // Reads the cells of a sheet in the order of its file: shared, inline and rich texts, results of formulas, hyperlinks. A cell
 // or row without a reference follows the previous one.
 
-import { linkOfFormula, wholeLink } from '../cell-links.ts';
-import { urlLikeness } from '../classify-url.ts';
+import { linkOfFormula, textWithLinks } from '../cell-links.ts';
 import { readPart } from '../read-part.ts';
 import type { CellValue, SheetHandlers } from '../workbook-sheet.ts';
 import type { ZipPackage } from '../zip-package.ts';
 import type { DateStyles } from './date-styles.ts';
 import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
 import type { SharedStrings } from './shared-strings.ts';
-import { linkKey, MAX_COLUMNS, parseReference } from './workbook.ts';
+import { type Hyperlinks, MAX_COLUMNS, parseReference } from './workbook.ts';
 
 export interface SheetSource {
   xlsx: ZipPackage;
   part: string;
   strings: SharedStrings;
-  links: ReadonlyMap<number, string>;
+  links: Hyperlinks;
   max_url_chars: number;
   /** The styles of cells that show a number as a date; null to see the numbers. */
   dates: DateStyles | null;
@@ -75,7 +74,8 @@ export async function* readWorksheet(source: SheetSource, handlers: SheetHandler
         if (shown !== '') handlers.value(row, column, shownValue(shown, type, style, source.dates));
         return;
       }
-      const text = urlOf(shown, source.links.get(linkKey(row, column)) ?? linkOfFormula(formula), max_url_chars);
+      const link = source.links.of(row, column) ?? linkOfFormula(formula);
+      const text = link === null ? shown : textWithLinks(shown, [link], max_url_chars);
       if (text.trim() !== '') handlers.cell(row, column, text);
       // An empty result has a type; a program that calculates nothing leaves the type and the result out.
       else if (formula !== '' && type === 'n') handlers.cell(row, column, formula, 'uncalculated');
@@ -89,12 +89,6 @@ function shownValue(shown: string, type: string, style: number, dates: DateStyle
   if (type === 'b') return shown === '1';
   const number = type === 'n' && shown.trim() !== '' ? Number(shown) : Number.NaN;
   return Number.isFinite(number) ? (dates?.textOf(number, style) ?? number) : shown;
-}
-
-/** The text of the cell, or its link if the link is a URL and the text is not. */
-function urlOf(shown: string, link: string | null, max_url_chars: number): string {
-  if (link === null || urlLikeness(link, max_url_chars) === 0) return shown;
-  return urlLikeness(shown, max_url_chars) > 0 ? shown : wholeLink(link);
 }
 
 /** Concatenates, and cuts one character after the limit. */

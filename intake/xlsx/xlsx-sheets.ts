@@ -4,7 +4,7 @@ import type { ZipPackage } from '../zip-package.ts';
 import { readDateStyles } from './date-styles.ts';
 import { MAX_CELL_CHARS } from './rich-text.ts';
 import { readSharedStrings } from './shared-strings.ts';
-import { readHyperlinks, readWorkbook } from './workbook.ts';
+import { NO_LINKS, readHyperlinks, readWorkbook } from './workbook.ts';
 import { readWorksheet } from './worksheet.ts';
 
 export async function* xlsxSheets(workbook: ZipPackage, max_url_chars: number): AsyncGenerator<WorkbookSheet> {
@@ -24,7 +24,7 @@ export async function xlsxSheet(workbook: ZipPackage, number: number): Promise<W
   const source = {
     part: sheet.part,
     strings: await readSharedStrings(workbook, structure.shared_strings, MAX_CELL_CHARS),
-    links: new Map<number, string>(),
+    links: NO_LINKS,
     max_url_chars: MAX_CELL_CHARS,
     dates: await readDateStyles(workbook, structure),
   };

@@ -115,9 +115,10 @@ const withPart = (index: number, change: (part: Part) => Partial<Part>) =>
   WHOLE.map((part, i) => (i === index ? { ...part, ...change(part) } : part));
 
 test('the unchanged workbook opens, and its URLs are read', async (t) => {
-  t.is(await outcomeOf(archive(WHOLE), 'x.xlsx'), 2);
+  // The column with the header `url`, although the other one has more URLs.
+  t.is(await outcomeOf(archive(WHOLE), 'x.xlsx'), 1);
   const zip64 = WHOLE.map((part) => ({ ...part, zip64: true }));
-  t.is(await outcomeOf(archive(zip64), 'x.xlsx'), 2);
+  t.is(await outcomeOf(archive(zip64), 'x.xlsx'), 1);
 });
 
 test('any bytes in any part of a workbook give URLs or a refusal with a code', async (t) => {

@@ -1,6 +1,6 @@
 // Lists of URLs as people have them, one a kind, made by code. Each holds the three URLs of `URLS` and nothing else to check.
 import { gzipSync } from 'node:zlib';
-import type { SheetFormat } from '../../intake/sheet.ts';
+import type { SheetFormat } from '../../intake/formats.ts';
 import { inlineRow, ods, odsRow, workbook } from './uploads.ts';
 
 export const URLS = ['https://a.example/1', 'https://b.example/2?x=1&y=2', 'https://c.example/3#top'] as const;
@@ -83,7 +83,7 @@ const TEXT_KINDS: readonly ListKind[] = [
     kind: 'Markdown, a table',
     filename: 'x.md',
     content: `| n | url |\n|---|-----|\n| a | ${A} |\n| b | [b](${B}) |\n| c | <${C}> |\n`,
-    format: 'csv',
+    format: 'text',
   },
   {
     kind: 'Markdown links in cells',

@@ -41,7 +41,7 @@ test('a long text that cells of XLSX share is refused when the cells exceed the 
   t.is((await failureOf(t, 'x', file)).code, 'inflated_too_large');
 });
 
-const READING = { has_notes: false };
+const READING = { has_notes: false, takes_names: true };
 const MANY = Array.from({ length: 20_000 }, (_, i) => `https://a.example/${i}`);
 for (const separator of [',', ', ', '\n', ' ', ';', '> <', '","']) {
   test(`a long cell of URLs with ${JSON.stringify(separator)} between them is read whole, in slices`, (t) => {

@@ -168,7 +168,7 @@ test('a workbook without URLs is refused with that reason', async (t) => {
 });
 
 test('a ZIP archive that is no workbook, or holds another document, is refused as no table', async (t) => {
-  t.is((await failureOf(t, 'x.xlsx', await zip({ 'urls.csv': `${A}\n` }))).code, 'not_a_table');
+  t.is((await failureOf(t, 'x.xlsx', await zip({ 'urls.bin': `${A}\n` }))).code, 'not_a_table');
   const rels = `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.bin"/></Relationships>`;
   const xlsb = await workbook({ sheets: [''], parts: { '_rels/.rels': rels } });
   t.is((await failureOf(t, 'x.xlsx', xlsb)).code, 'not_a_table');

@@ -4,6 +4,8 @@ import { type AnswerOf, ApiError } from '../../api/ask.ts';
 import { upload } from '../../api/upload.ts';
 
 export type Analysis = AnswerOf<'POST /analyze-csv'>;
+/** In place of a column's letter. */
+export const ALL_COLUMNS = '*';
 /** Where the URLs stand in the file, where the reader chose that. */
 export interface Place {
   column?: string;

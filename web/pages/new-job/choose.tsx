@@ -3,7 +3,10 @@ import { useId, useState } from 'preact/hooks';
 import { Field } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 
-const FORMATS = '.csv,.tsv,.txt,.md,.xlsx,.ods,.json,.jsonl,.ndjson,.xml,.html,.gz';
+/** The endings that the service reads; a test compares them with its table of formats. */
+const FORMATS =
+  '.csv,.tsv,.tab,.txt,.md,.rst,.adoc,.org,.tex,.bib,.ris,.url,.xlsx,.xlsm,.ods,.json,.jsonl,.ndjson,.har,.xml,' +
+  '.rss,.atom,.opml,.webloc,.html,.htm,.docx,.pptx,.odt,.odp,.eml,.mbox,.mht,.mhtml,.gz,.zip';
 
 export function Choose({ onChoose }: { onChoose(file: File): void }) {
   const [list, setList] = useState('');
@@ -15,7 +18,10 @@ export function Choose({ onChoose }: { onChoose(file: File): void }) {
         <label for={id}>
           <b>Drop a file here</b>, or choose one
         </label>
-        <small>CSV, Excel, ODS, JSON, sitemap, HTML or plain text. The column with the URLs is found for you.</small>
+        <small>
+          Spreadsheets, text, sitemaps, feeds, pages, documents, e-mail, and ZIP archives of lists. The column with the
+          URLs is found for you.
+        </small>
         {/* It covers the card: a browser's own file input takes what is dropped on it. */}
         <input id={id} type="file" accept={FORMATS} onChange={(event) => choose(event.currentTarget.files)} />
       </section>

@@ -36,7 +36,9 @@ function Chosen({ file, onOther }: { file: File; onOther(): void }) {
   const idempotency_key = useMemo(newKey, [file, place]);
   const start = useAction(async () => {
     setShare(0);
-    const { job_id } = await upload('POST /jobs', place, file, { onProgress: setShare, idempotency_key });
+    // The preview has shown the warning about a list of names.
+    const wanted = { ...place, accept_names: true };
+    const { job_id } = await upload('POST /jobs', wanted, file, { onProgress: setShare, idempotency_key });
     again();
     go(to(`/jobs/${job_id}`));
   });
@@ -60,6 +62,7 @@ function Chosen({ file, onOther }: { file: File; onOther(): void }) {
       {analysis.value && (
         <Preview
           analysis={analysis.value}
+          place={place}
           onPlace={setPlace}
           onStart={start.run}
           is_busy={start.is_running || analysis.is_waiting}

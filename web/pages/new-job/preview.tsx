@@ -4,21 +4,27 @@ import { SELLS } from '../../app/selling.ts';
 import { SelectField } from '../../ui/field.tsx';
 import { Figure, Figures } from '../../ui/figures.tsx';
 import { counted, grouped } from '../../ui/numbers.ts';
-import type { Analysis, Place } from './analysis.ts';
+import { ALL_COLUMNS, type Analysis, type Place } from './analysis.ts';
 
 interface PreviewProps {
   analysis: Analysis;
+  place: Place;
   onPlace(place: Place): void;
   onStart(): void;
   is_busy: boolean;
 }
 
-export function Preview({ analysis, onPlace, onStart, is_busy }: PreviewProps) {
+export function Preview({ analysis, place, onPlace, onStart, is_busy }: PreviewProps) {
   const { cost, credit_balance } = analysis;
   return (
     <>
       <section class="card">
-        <Found analysis={analysis} onPlace={onPlace} />
+        <Found analysis={analysis} place={place} onPlace={onPlace} />
+        {analysis.warnings.map(({ code, message }) => (
+          <p key={code} class="notice">
+            {message}
+          </p>
+        ))}
         <footer class="title">
           <p>
             <b>{counted(cost, 'credit')}</b> of your {grouped(credit_balance)}
@@ -54,10 +60,10 @@ const KINDS = [
   { name: 'invalid', label: 'Invalid', what: 'left out: no valid URL' },
 ] as const;
 
-function Found({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onPlace'>) {
+function Found({ analysis, place, onPlace }: Pick<PreviewProps, 'analysis' | 'place' | 'onPlace'>) {
   return (
     <>
-      <PlaceFields analysis={analysis} onPlace={onPlace} />
+      <PlaceFields analysis={analysis} place={place} onPlace={onPlace} />
       <Figures>
         <Figure label="Rows">{grouped(analysis.total_rows)}</Figure>
         {KINDS.map(({ name, label, what }) => (
@@ -74,7 +80,8 @@ function Found({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onPlace'>
 }
 
 /** The column and the sheet: which were read, and which others hold URLs. */
-function PlaceFields({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onPlace'>) {
+function PlaceFields({ analysis, place, onPlace }: Pick<PreviewProps, 'analysis' | 'place' | 'onPlace'>) {
+  const takes_all = place.column === ALL_COLUMNS;
   const { column, other_columns, sheet_name, other_sheets } = analysis;
   const label = ({ letter, name }: { letter: string; name: string | null }) =>
     name === null ? `Column ${letter}` : `${letter}: ${name}`;
@@ -85,8 +92,11 @@ function PlaceFields({ analysis, onPlace }: Pick<PreviewProps, 'analysis' | 'onP
       {other_columns.length > 0 && (
         <SelectField
           label="Column"
-          value={column.letter}
-          options={[column, ...other_columns].map((one) => ({ value: one.letter, label: label(one) }))}
+          value={takes_all ? ALL_COLUMNS : column.letter}
+          options={[
+            ...[column, ...other_columns].map((one) => ({ value: one.letter, label: label(one) })),
+            { value: ALL_COLUMNS, label: 'All columns with URLs' },
+          ]}
           onChange={(letter) => onPlace({ column: letter, sheet })}
         />
       )}

@@ -1,0 +1,52 @@
+// Reads the links and the URLs of mails: one message, a mailbox of them (mbox), or a page that a browser saved as a message (MHTML).
+import { readFile } from 'node:fs/promises';
+import PostalMime from 'postal-mime';
+import { breather } from '../time/event-loop.ts';
+import { isAttempt, urlsInCell } from './cell-urls.ts';
+import { IntakeError } from './errors.ts';
+import { linksOfHtml } from './html.ts';
+import { type Cell, listSheet, type OpenedText, type Sheet } from './sheet.ts';
+
+/** A message is decoded in memory; attachments count. */
+const MAX_MAIL_BYTES = 32 * 1024 * 1024;
+const MAX_HEADER_BYTES = 1024 * 1024;
+/** The line that begins a message in a mailbox. */
+const MBOX = /^From \S+.*\d{4}\s*$/m;
+export function openMail(file: OpenedText): Sheet {
+  return listSheet(file, { format: 'mail', warnings: [], cells: () => mailCells(file) });
+}
+
+async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]> {
+  const bytes = await readFile(source.path);
+  let row = 0;
+  const breathe = breather();
+  for (const message of messagesOf(bytes)) {
+    row++;
+    if (message.length > MAX_MAIL_BYTES) {
+      throw new IntakeError('file_too_large', `Message ${row} has more than ${MAX_MAIL_BYTES / 1024 / 1024} MiB.`);
+    }
+    const options = { maxHeadersSize: MAX_HEADER_BYTES, maxNestingDepth: 20 };
+    const { text = '', html = '' } = await new PostalMime(options).parse(message);
+    const links = html === '' ? [] : linksOfHtml(html, limits.max_url_chars);
+    const values = [...links, ...urlsInCell(text).texts].filter((value) => isAttempt(value));
+    // A message has the same links as text and as HTML.
+    yield [...new Set(values)].map((value) => ({ row, value }));
+    await breathe();
+  }
+}
+
+/** The messages of a mailbox, or the one message. */
+function* messagesOf(bytes: Buffer): Generator<Buffer> {
+  if (!MBOX.test(bytes.toString('latin1', 0, 1024).trimStart().split('\n', 1)[0]!)) {
+    yield bytes;
+    return;
+  }
+  let from = 0;
+  for (;;) {
+    const line = bytes.indexOf('\n', from);
+    const next = bytes.indexOf('\nFrom ', from);
+    yield bytes.subarray(line + 1, next === -1 ? bytes.length : next + 1);
+    if (next === -1) return;
+    from = next + 1;
+  }
+}

@@ -1,0 +1,56 @@
+// Opens a file that is text. A format's reader, with its parser, is loaded with the first file of the format.
+import { knownEncoding } from './encoding.ts';
+import { IntakeError } from './errors.ts';
+import { assertText, kindOfText, type TextKind } from './known-formats.ts';
+import type { IntakeLimits } from './limits.ts';
+import { ALL_COLUMNS, type OpenedText, type OpenOptions, type Sheet } from './sheet.ts';
+import { CHUNK_BYTES, encodingOfFile, readHead, type TextFile } from './text-source.ts';
+
+const READERS: Readonly<Record<TextKind, (file: OpenedText) => Promise<Sheet>>> = {
+  json: async (file) => {
+    const [{ openJson }, { NoJson }] = await Promise.all([import('./json.ts'), import('./json-strings.ts')]);
+    try {
+      return await openJson(file);
+    } catch (error) {
+      const sheet = error instanceof NoJson ? await READERS.table(file).catch(() => null) : null;
+      if (sheet === null) throw error;
+      return sheet;
+    }
+  },
+  xml: async (file) => (await import('./feed.ts')).openFeed(file),
+  html: async (file) => (await import('./html.ts')).openHtml(file),
+  mail: async (file) => (await import('./mail.ts')).openMail(file),
+  table: async (file) => (await import('./text-sheet.ts')).openTextSheet(file),
+};
+
+export async function openText(
+  source: TextFile,
+  filename: string,
+  limits: IntakeLimits,
+  options: OpenOptions,
+): Promise<Sheet> {
+  const head = await readHead(source);
+  const encoding = options.encoding ? named(options.encoding) : await encodingOfFile(source, head);
+  const text = new TextDecoder(encoding).decode(head);
+  assertText(head, text);
+  const takes_all = options.column === ALL_COLUMNS;
+  const column = takes_all ? null : (options.column ?? null);
+  const is_whole = head.length < CHUNK_BYTES;
+  return READERS[kindOfText(text, encoding)]({
+    source,
+    encoding,
+    filename,
+    head: text,
+    is_whole,
+    limits,
+    column,
+    takes_all,
+  });
+}
+
+function named(label: string): string {
+  const encoding = knownEncoding(label);
+  if (encoding !== null) return encoding;
+  const message = `There is no encoding ${JSON.stringify(label)}. Name one as the Encoding Standard does, such as windows-1250.`;
+  throw new IntakeError('encoding_not_known', message);
+}

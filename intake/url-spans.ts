@@ -1,0 +1,180 @@
+// Where a URL begins and ends in text: one set of rules for prose, cells, pages and JSON, whatever syntax is written around the URL.
+// `test/intake/url-spans.test.ts` has a table of cases by syntax.
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+const SCHEME_OR_WWW = /https?:\/\/|www\.(?=[\p{L}\p{N}])/giu;
+const NEXT_URL = /https?:\/\/|www\./iy;
+/** Characters behind which a URL begins, whatever stands before them. */
+const OPENERS = new Set(' \t\n\r,;|<>([{"\'`*~');
+/** ASCII characters behind which a URL begins, unless they belong to a URL without a scheme, such as `a.com/?next=https://b.com`. */
+const JOINTS = new Set('=:)]}!?-');
+/** A joint belongs to the word before it; a longer word is no label. */
+const LABEL_CHARS = 64;
+/** What tells a URL without a scheme from a label such as `Twitter:` or `[url=`. */
+const URL_SYNTAX = /[/?#&%@]/;
+/** No URL has these. Control characters and white space end it too. */
+const STOPS = new Set('<>"\u201c\u201d\u201e\u00ab\u00bb');
+const QUOTES: Readonly<Record<string, string>> = { "'": "'", '`': '`', '*': '*', '~': '~', '\u2018': '\u2019' };
+const CLOSERS = ')]}\uff09\u300d\u300f\u3011\u300b\u3009\uff3d\uff5d\u3015';
+const CLOSED: Readonly<Record<string, string>> = Object.fromEntries(
+  [...'([{\uff08\u300c\u300e\u3010\u300a\u3008\uff3b\uff5b\u3014'].map((open, i) => [open, CLOSERS[i]!]),
+);
+/** Separators, when the next URL follows at once. */
+const SEPARATORS = new Set(',;|');
+/** Punctuation and symbols beyond ASCII, such as `，`, `。`, `→` and emoji, and a final ellipsis; a dash may be part of a name. */
+const FOREIGN_END = /[\uff0c\uff1b\u3001\u3002\uff01\uff1f\uff1a\u2026\u2022\p{So}\p{Sm}]/u;
+/** Scripts that are written without spaces. */
+const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}]/u;
+/** The closing tag of BBCode. */
+const BBCODE_END = /\[\/[a-z]+\]/iy;
+/** AsciiDoc's `https://a.com[label]`, which ends its word. Digits and an empty pair are part of a URL, as in `ids[]=1`. */
+const ASCIIDOC_LABEL = /\[(?:[\p{L}^][^\]\n]{0,200})\](?=$|[\s.,;:!?)])/uy;
+/** A placeholder of a template may hold spaces. */
+const TEMPLATE = /(?:\{\{[^{}\n]{0,80}\}\}|\{%[^{}\n]{0,80}%\}|\$\{[^{}\n]{0,80}\}|<%[^<>\n]{0,80}%>)/y;
+const ENDS_SENTENCE = ".,;:!?|'*`\\";
+const ENDS_ITEM = ',;|\\';
+
+/** The URLs with `http://`, `https://` or `www.` in a text, in order, but not those inside of other URLs. */
+export function spansOf(text: string): Span[] {
+  const spans: Span[] = [];
+  const context = new Context(text);
+  SCHEME_OR_WWW.lastIndex = 0;
+  for (let found = SCHEME_OR_WWW.exec(text); found; found = SCHEME_OR_WWW.exec(text)) {
+    const start = found.index;
+    if (!beginsAt(text, start)) continue;
+    context.readTo(start);
+    const end = endOf(text, start, start + found[0].length, context);
+    // A www. without a name behind it, or https:// alone.
+    if (end > start + found[0].length) spans.push({ start, end });
+    SCHEME_OR_WWW.lastIndex = context.at = Math.max(end, start + found[0].length);
+  }
+  return spans;
+}
+
+/** What is open in the text before a URL. Each character outside of URLs is read once. */
+class Context {
+  /** The place up to which the text has been read. */
+  at = 0;
+  /** Whether the whole text is one word. */
+  readonly is_word: boolean;
+  /** The closing brackets that are still to come. */
+  readonly #open = new Map<string, number>();
+  #bar_at = -1;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.is_word = !/\s/.test(text);
+  }
+
+  readTo(start: number): void {
+    for (; this.at < start; this.at++) {
+      const char = this.#text[this.at]!;
+      const closer = CLOSED[char];
+      if (closer !== undefined) this.#open.set(closer, (this.#open.get(closer) ?? 0) + 1);
+      else if (this.closes(char)) this.#open.set(char, this.#open.get(char)! - 1);
+      else if (char === '|') this.#bar_at = this.at;
+      else if (char === '\n') this.#bar_at = -1;
+    }
+  }
+  closes(char: string): boolean {
+    return (this.#open.get(char) ?? 0) > 0;
+  }
+  /** Whether bars separate the cells or the parameters of this line. */
+  get has_bar(): boolean {
+    return this.#bar_at !== -1;
+  }
+}
+
+function beginsAt(text: string, start: number): boolean {
+  if (start === 0) return true;
+  const before = text[start - 1]!;
+  if (OPENERS.has(before) || before > '\u007f') return true;
+  if (!JOINTS.has(before)) return false;
+  let at = start - 1;
+  const first = Math.max(0, start - LABEL_CHARS);
+  while (at > first && !OPENERS.has(text[at - 1]!)) at--;
+  const label = text.slice(at, start);
+  return at > first || first === 0 ? !URL_SYNTAX.test(label) : false;
+}
+
+/** `from`: the place behind the scheme. */
+function endOf(text: string, start: number, from: number, context: Context): number {
+  const before = text[start - 1] ?? '';
+  const quote = QUOTES[before];
+  const is_word = start === 0 && context.is_word;
+  const follows_unspaced = start > 0 && UNSPACED.test(before);
+  const opened = new Map<string, number>();
+  let at = from;
+  for (; at < text.length; at++) {
+    const char = text[at]!;
+    if (char <= ' ' || STOPS.has(char)) {
+      if (char === '<' && matchAt(TEMPLATE, text, at)) at = TEMPLATE.lastIndex - 1;
+      else break;
+    }
+    if ((char === '{' || char === '$') && matchAt(TEMPLATE, text, at)) {
+      at = TEMPLATE.lastIndex - 1;
+      continue;
+    }
+    if (char === quote) break;
+    if (char === '|' && (before === '<' || context.has_bar || context.closes('}'))) break;
+    if (SEPARATORS.has(char) && matchAt(NEXT_URL, text, at + 1)) break;
+    if (char === '[' && at > from && endsAtBracket(text, start, at)) break;
+    const closer = CLOSED[char];
+    if (closer !== undefined) opened.set(closer, (opened.get(closer) ?? 0) + 1);
+    else if (CLOSERS.includes(char)) {
+      const depth = opened.get(char) ?? 0;
+      if (depth > 0) opened.set(char, depth - 1);
+      else if (context.closes(char) || (char > '\u007f' && !is_word)) break;
+    } else if (char > '\u007f') {
+      const is_ascii_before = text[at - 1]! <= '\u007f';
+      if (/\s/.test(char)) break;
+      if (isForeignEnd(text, at) && (!is_word || /[\w).~%]/.test(text[at - 1]!))) break;
+      if (follows_unspaced && is_ascii_before && /[\w)]/.test(text[at - 1]!) && UNSPACED.test(char)) break;
+    }
+  }
+  return start + withoutEnd(text.slice(start, at), is_word && at === text.length).length;
+}
+
+/** Full-width punctuation, or a symbol; a pair of surrogates is one character. */
+function isForeignEnd(text: string, at: number): boolean {
+  return FOREIGN_END.test(String.fromCodePoint(text.codePointAt(at)!));
+}
+
+function endsAtBracket(text: string, start: number, at: number): boolean {
+  if (matchAt(BBCODE_END, text, at)) return true;
+  return matchAt(ASCIIDOC_LABEL, text, at) && !text.slice(start, at).includes('?');
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
+}
+
+/** Cuts off punctuation that ends a sentence or a list's item, and brackets that were opened before the URL. */
+function withoutEnd(span: string, is_whole: boolean): string {
+  const punctuation = is_whole ? ENDS_ITEM : ENDS_SENTENCE;
+  let end = span.length;
+  const balances = new Map<string, number>();
+  const balanceOf = (close: string, open: string) => {
+    let balance = balances.get(close);
+    if (balance === undefined) {
+      balance = 0;
+      for (let i = 0; i < end; i++) balance += span[i] === close ? 1 : span[i] === open ? -1 : 0;
+      balances.set(close, balance);
+    }
+    return balance;
+  };
+  for (; end > 0; end--) {
+    const last = span[end - 1]!;
+    if (punctuation.includes(last)) continue;
+    const open = last === ')' ? '(' : last === ']' ? '[' : last === '}' ? '{' : null;
+    if (open === null || balanceOf(last, open) <= 0) break;
+    balances.set(last, balances.get(last)! - 1);
+  }
+  return span.slice(0, end);
+}

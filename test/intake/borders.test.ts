@@ -1,0 +1,39 @@
+// No format loses a link where the reader's pieces meet: each list is shifted over the borders, character by character.
+import test from 'ava';
+import { collectUrls } from '../../intake/collect-urls.ts';
+import { open } from './uploads.ts';
+
+const A = 'https://shop.example.org/spring/2026/garden?utm_source=mail&utm_medium=email&x=%C3%A4';
+const B = 'https://b.example.org/2';
+const html = (url: string) => url.replaceAll('&', '&amp;');
+
+/** A list of each format with room before its links. `pad` may stand in it without meaning. */
+const LISTS: Readonly<Record<string, (pad: string) => string>> = {
+  'x.html': (pad) =>
+    `<html><body>${pad}<a class="x" href="${html(A)}">a</a> <p>See ${html(A)}2 or ${B}.</p></body></html>`,
+  'x.txt': (pad) => `${pad}\nSee ${A} or (${A}2), and\n${B}\n`,
+  'x.csv': (pad) => `title,url\n"${pad}",${A}\n"x ""y""",${A}2\nz,${B}\n`,
+  'x.json': (pad) => JSON.stringify({ pad, items: [A, `${A}2`, B].map((url) => ({ url })) }),
+  'x.jsonl': (pad) => [A, `${A}2`, B].map((url) => JSON.stringify({ pad, url })).join('\n'),
+  'sitemap.xml': (pad) =>
+    `<urlset>${pad}${[A, `${A}2`, B].map((url) => `<url><loc>${html(url)}</loc></url>`).join('')}</urlset>`,
+  'x.opml': (pad) =>
+    `<opml><body>${pad}${[A, `${A}2`, B].map((url) => `<outline htmlUrl="${html(url)}"/>`).join('')}</body></opml>`,
+};
+/** The pieces in which readers work, and those that a file comes in. */
+const BORDERS = [8 * 1024, 16 * 1024, 64 * 1024];
+
+for (const [name, list] of Object.entries(LISTS)) {
+  test(`${name} keeps its links wherever they stand in it`, async (t) => {
+    const { length } = list('');
+    for (const border of BORDERS) {
+      // Steps that share no factor with the parts of the list; each run of tests takes each border at some thirty places.
+      for (let shift = border - length; shift <= border; shift += 11) {
+        const content = list(' '.repeat(Math.max(0, shift)));
+        const sheet = await open(t, name, content);
+        const urls = (await Array.fromAsync(collectUrls(sheet.cells()))).flat();
+        t.deepEqual([...new Set(urls)].sort(), [B, A, `${A}2`].sort(), `${name} shifted by ${shift}`);
+      }
+    }
+  });
+}
