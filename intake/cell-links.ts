@@ -4,7 +4,7 @@ import { urlLikeness } from './classify-url.ts';
 
 const HYPERLINK_FORMULA = /^(?:of:)?=?HYPERLINK\(\s*"((?:[^"]|"")*)"\s*[,;)]/i;
 /** The sign that a text was cut to fit its cell. */
-const CUT = /\s*(?:\u2026|\.{3})$/;
+const CUT = /(?:\u2026|\.{3})$/;
 
 /** A link is one URL with all its spaces, where words behind the URL of a text are a note. */
 const wholeLink = (link: string): string => link.trim().replaceAll(' ', '%20');
@@ -22,7 +22,7 @@ export function textWithLinks(shown: string, all_links: readonly string[], max_u
   const links = all_links.filter((link) => urlLikeness(link, max_url_chars) > 0).map(wholeLink);
   if (links.length === 0) return shown;
   const isShownFor = (text: string, link: string) => {
-    if (CUT.test(text)) return link.startsWith(text.replace(CUT, ''));
+    if (CUT.test(text)) return link.startsWith(text.replace(CUT, '').trimEnd());
     return URL.parse(text)?.href === URL.parse(link)?.href;
   };
   const text = shown.trim();

@@ -10,7 +10,8 @@ export type TextEncoding = string;
 const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-8': 'windows-1255',
 };
-const DECLARED = /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]{2,40})|^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]{2,40})/i;
+const XML_ENCODING = /\sencoding ?= ?["']([\w.:-]{2,40})/;
+const META_CHARSET = /charset ?= ?["']? ?([\w.:-]{2,40})/i;
 const DECLARED_CHARS = 4096;
 const WESTERN = 'äöüßéèêëàâáãåæçîïíìñôóòõøœûùúÿÄÖÜÉÈÊÀÂÁÅÆÇÎÍÑÔÓØŒÚ';
 /** The code pages of Latin letters, with those that their languages have; of equals the first one is meant. */
@@ -54,11 +55,19 @@ export function encodingOf(head: Buffer, is_whole = true): TextEncoding {
   if (zeros[0]! > many && zeros[1]! < many / 16) return 'utf-16be';
   const whole = is_whole ? head : upToWholeCharacter(head);
   if (isAscii(whole) || isUtf8(whole) || isMostlyUtf8(head)) return 'utf-8';
-  const declared = DECLARED.exec(head.toString('latin1', 0, DECLARED_CHARS));
-  const named = declared && knownEncoding(declared[1] ?? declared[2]!);
+  const declared = declaredIn(head.toString('latin1', 0, DECLARED_CHARS));
+  const named = declared && knownEncoding(declared);
   // What is no UTF-8 is not, whatever it says of itself; and UTF-16 has zeros.
   if (named && !named.startsWith('utf-')) return named;
   return codePageOf(linesBeyondAscii(head));
+}
+
+/** The encoding that XML or HTML names. */
+function declaredIn(text: string): string | null {
+  const start = text.trimStart();
+  if (start.startsWith('<?xml')) return XML_ENCODING.exec(start.slice(0, start.indexOf('>')))?.[1] ?? null;
+  const meta = start.search(/<meta/i);
+  return meta === -1 ? null : (META_CHARSET.exec(start.slice(meta))?.[1] ?? null);
 }
 
 /** Lines without other characters tell nothing, and hide those that have some. */

@@ -102,7 +102,7 @@ function namesIn(texts: readonly string[], max_url_chars: number): Pick<UrlColum
     if (HAS_SCHEME.test(text)) urls++;
     else if (cellLikeness(text, max_url_chars) > 0) names++;
   }
-  return { has_names_only: urls === 0 && names > 0, takes_names: (names + urls) * 2 > filled };
+  return { has_names_only: urls === 0 && names > 0, takes_names: (names + urls) * 2 >= filled };
 }
 
 const HAS_SCHEME = /https?:|www\./i;

@@ -66,7 +66,11 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
 
   const bare = await candidate(sample, null);
   const is_named_table = /\.(?:csv|tsv)$/i.test(sample.filename);
-  if (bare?.is_prose && !is_named_table && (MARKUP_NAME.test(sample.filename) || MARKDOWN.test(sample.text)))
+  if (
+    bare?.is_prose &&
+    !is_named_table &&
+    (MARKUP_NAME.test(sample.filename) || sample.text.split('\n').some(isMarkdown))
+  )
     return bare;
   const tables: Candidate[] = [];
   for (const delimiter of DELIMITERS) {
@@ -99,8 +103,9 @@ export async function columnsOfText(file: SampleText): Promise<string[]> {
 }
 
 const MARKUP_NAME = /\.(?:md|markdown|rst|adoc|org|tex|wiki|bib|eml)$/i;
-/** A heading, or the rule below the head of a table. */
-const MARKDOWN = /^#{1,6} \S|^\s*\|?\s*:?-{3,}:?\s*\|(?:[\s:|-]*)$/m;
+/** Whether a line is a heading of Markdown, or the rule below the head of a table. */
+const isMarkdown = (line: string): boolean =>
+  /^#{1,6} \S/.test(line) || (line.includes('---') && line.includes('|') && /^[\s|:-]+$/.test(line));
 
 /** Whether quotes make one row below a header of all lines. What the lines of a cell hold then says nothing about the table. */
 const isOneRow = (table: Candidate, bare: Candidate) => table.evidence && table.rows <= 2 && bare.rows > table.rows;

@@ -48,6 +48,10 @@ const NAMES = Object.values(FORMATS).map(({ name }) => name);
 /** @example listOfFormats() // 'CSV, text or Markdown, …, or e-mail; also in gzip or ZIP' */
 export const listOfFormats = (): string => `${NAMES.slice(0, -1).join(', ')}, or ${NAMES.at(-1)}; also in gzip or ZIP`;
 
+/** Whether a file is named like one that is read. */
+export const isNamedLikeList = (name: string): boolean =>
+  name.includes('.') && LIST_ENDINGS.includes(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
+
 /** The usual endings of files that are read. */
 export const LIST_ENDINGS: readonly string[] = [
   ...Object.values(FORMATS).flatMap(({ endings }): readonly string[] => endings),

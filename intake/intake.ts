@@ -15,7 +15,13 @@ export function openIntake(blocklist: Blocklist, rules: IntakeRules): Intake {
   return {
     async urlsOf(given, options = {}) {
       const sheet = given.kind === 'file' ? await openSheet(given.path, given.filename, rules, options) : null;
-      if (sheet?.warnings.includes('names_only') && options.accept_names === false) throw namesNotAccepted();
+      if (
+        sheet?.warnings.includes('names_only') &&
+        options.accept_names === false &&
+        options.auto_add_prefix !== false
+      ) {
+        throw namesNotAccepted();
+      }
       const { blocked_domain_of } = await blocklist.current();
       const how = { ...options, ...rules, blocked_domain_of };
       const urls = given.kind === 'list' ? submitList(given.pages, how) : collectPages(sheet!.cells(), how);

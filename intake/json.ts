@@ -110,7 +110,9 @@ async function* jsonCells(
   for await (const some of stringsOf(file)) {
     yield* pagesOfTexts(
       // The first list of a list of lists may be a header.
-      some.filter((one) => isTaken(one) && (one.row > 1 || !one.path.endsWith(']') || isAttempt(one.value))),
+      some
+        .filter((one) => isTaken(one) && (one.row > 1 || !one.path.endsWith(']') || isAttempt(one.value)))
+        .map(({ row, value }) => ({ row, value })),
       reading,
     );
   }

@@ -10,8 +10,6 @@ import { type Cell, listSheet, type OpenedText, type Sheet } from './sheet.ts';
 /** A message is decoded in memory; attachments count. */
 const MAX_MAIL_BYTES = 32 * 1024 * 1024;
 const MAX_HEADER_BYTES = 1024 * 1024;
-/** The line that begins a message in a mailbox. */
-const MBOX = /^From \S+.*\d{4}\s*$/m;
 export function openMail(file: OpenedText): Sheet {
   return listSheet(file, { format: 'mail', warnings: [], cells: () => mailCells(file) });
 }
@@ -37,7 +35,8 @@ async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]
 
 /** The messages of a mailbox, or the one message. */
 function* messagesOf(bytes: Buffer): Generator<Buffer> {
-  if (!MBOX.test(bytes.toString('latin1', 0, 1024).trimStart().split('\n', 1)[0]!)) {
+  const first = bytes.toString('latin1', 0, 1024).split('\n', 1)[0]!;
+  if (!first.startsWith('From ')) {
     yield bytes;
     return;
   }

@@ -4,7 +4,6 @@
 const MAX_LABEL_CHARS = 1_000;
 const MAX_TARGET_CHARS = 4_096;
 const MAX_UNCLOSED = 1_000;
-const INSIDE_URL = /(?:https?:\/\/|www\.)[^\s<>"]*[/=&?]$/i;
 
 /** Puts `<url>` in place of each `[label](url "title")`, whose label is no URL to check. */
 export function withoutMarkdown(text: string): string {
@@ -20,7 +19,7 @@ export function withoutMarkdown(text: string): string {
     recent += text.slice(from, at);
     const label = startOfLabel(recent);
     // Brackets inside of a URL are part of it.
-    if (INSIDE_URL.test(recent.slice(Math.max(0, label - MAX_LABEL_CHARS), label))) {
+    if (isInsideUrl(recent.slice(Math.max(0, label - MAX_LABEL_CHARS), label))) {
       recent += text.slice(at, end + 1);
       from = end + 1;
       continue;
@@ -38,6 +37,13 @@ export function withoutMarkdown(text: string): string {
     recent = recent.slice(-MAX_LABEL_CHARS);
   }
   return from === 0 ? text : `${done.join('')}${recent}${text.slice(from)}`;
+}
+
+/** Whether a text ends in a URL that goes on. */
+function isInsideUrl(text: string): boolean {
+  if (!'/=&?'.includes(text.at(-1) ?? ' ')) return false;
+  const word = text.slice(Math.max(text.lastIndexOf(' '), text.lastIndexOf('\n'), text.lastIndexOf('<')) + 1);
+  return word.includes('://') || word.toLowerCase().startsWith('www.');
 }
 
 /** Where the label that ends here began: its `[`, or the `!` of a picture. */

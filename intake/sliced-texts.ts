@@ -18,7 +18,7 @@ export interface CellReading {
   takes_names: boolean;
 }
 
-type Text = Omit<Cell, 'row'>;
+type Text = Omit<Cell, 'row' | 'column'>;
 
 /** The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. */
 export function* slicedTexts(cell: string, reading: CellReading): Generator<readonly Text[]> {
@@ -71,12 +71,13 @@ function endOfSlice(cell: string, start: number): number {
 export async function* pagesOfTexts(cells: readonly Cell[], reading: CellReading): AsyncGenerator<Cell[]> {
   const breathe = breather();
   let page: Cell[] = [];
-  for (const { row, value, refused } of cells) {
-    if (refused !== undefined) page.push({ row, value, refused });
-    else if (isPlain(value)) page.push({ row, ...textOf(value, reading) });
+  for (const cell of cells) {
+    const { value, refused, ...place } = cell;
+    if (refused !== undefined) page.push(cell);
+    else if (isPlain(value)) page.push({ ...place, ...textOf(value, reading) });
     else {
       for (const texts of slicedTexts(value, reading)) {
-        for (const text of texts) page.push({ row, ...text });
+        for (const text of texts) page.push({ ...place, ...text });
         await breathe();
       }
     }

@@ -102,19 +102,22 @@ async function* textCells(
     for (const { row, cells } of some) {
       if (cells.length > widest.columns) widest.columns = cells.length;
       if (row < column.first_data_row) continue;
-      for (const index of indexes) {
+      // A column may have its first URL far below the beginning.
+      for (const index of takes_all ? cells.keys() : indexes) {
+        const place = takes_all ? { row, column: index } : { row };
         const value = cells[index];
-        if (value === undefined) continue;
+        if (value === undefined || (!indexes.includes(index) && !holdsUrl(value))) continue;
         const has_more = index === last && cells.length > index + 1;
         if (may_be_plain && !has_more && isPlain(value)) {
-          page.push({ row, ...textOf(value, reading) });
+          page.push({ ...place, ...textOf(value, reading) });
           continue;
         }
         for (const text of has_more && !is_prose ? lastTexts(cells, index, delimiter!) : [value]) {
           if (text.trim() === '' || (delimiter === '|' && RULE.test(text))) continue;
           for (const texts of slicedTexts(text, reading)) {
             for (const one of texts) {
-              if (!is_prose || (isAttempt(one.value) && one.refused !== 'prefix_missing')) page.push({ row, ...one });
+              const is_own = indexes.includes(index) && !is_prose;
+              if (is_own || (isAttempt(one.value) && one.refused !== 'prefix_missing')) page.push({ ...place, ...one });
             }
             const pause = breathe();
             if (pause === undefined && page.length < PAGE_CELLS) continue;
@@ -128,6 +131,8 @@ async function* textCells(
     if (page.length > 0) yield page;
   }
 }
+
+const holdsUrl = (cell: string): boolean => cell.includes('://') || /\bwww\./i.test(cell);
 
 /** The rule below the header of a Markdown table. */
 const RULE = /^\s*:?-{3,}:?\s*$/;

@@ -75,7 +75,6 @@ export async function openWorkbook(
     const format = is_ods ? ('ods' as const) : ('xlsx' as const);
     const widest = { columns: 1 };
     const described = describedColumn(column, { wanted, takes_all });
-    const indexes = takes_all ? indexesOf(column) : [column.index];
     const table = {
       ...{ format, delimiter: null, sheet: sheet.number, column: column.index },
       header_row: headerRow(column),
@@ -89,7 +88,7 @@ export async function openWorkbook(
       other_sheets: others,
       warnings:
         others.length > 0 && wanted_sheet === null ? [...described.warnings, 'several_sheets'] : described.warnings,
-      cells: () => columnCells(path, limits, { sheet, column, indexes }, widest),
+      cells: () => columnCells(path, limits, { sheet, column, takes_all }, widest),
       table: () => ({ ...table, width: Math.max(widest.columns, column.index + 1) }),
     };
   } finally {
@@ -190,10 +189,11 @@ async function urlColumnOf(
 async function* columnCells(
   path: string,
   limits: IntakeLimits,
-  { sheet, column, indexes }: Found & { indexes: readonly number[] },
+  { sheet, column, takes_all }: Found & { takes_all: boolean },
   widest: { columns: number },
 ): AsyncGenerator<Cell[]> {
   const workbook = await ZipPackage.open(path, limits.max_inflated_bytes);
+  const indexes = takes_all ? indexesOf(column) : [column.index];
   let texts = 0;
   let chars = 0;
   const counted = async function* (cells: readonly Cell[]) {
@@ -206,13 +206,16 @@ async function* columnCells(
   try {
     let page: Cell[] = [];
     const reading = sheet.read(workbook, {
-      column: indexes.length === 1 ? indexes[0]! : null,
+      column: takes_all ? null : column.index,
       filled(index) {
         if (index >= widest.columns && index < MAX_COLUMNS) widest.columns = index + 1;
       },
       cell(row, index, value, refused) {
-        if (row < column.first_data_row || !indexes.includes(index)) return;
-        page.push(refused === undefined ? { row, value } : { row, value, refused });
+        if (row < column.first_data_row) return;
+        // A column may have its first URL far below the beginning.
+        if (!indexes.includes(index) && !value.includes('://')) return;
+        const place = takes_all ? { row, column: index } : { row };
+        page.push(refused === undefined ? { ...place, value } : { ...place, value, refused });
         chars += value.length;
         if (chars > MAX_CHARS) throw tooLarge(MAX_CHARS);
       },

@@ -1,7 +1,7 @@
 // Opens a ZIP archive by what it is: a workbook, a document, or an archive of lists.
 import { IntakeError, sheetNotFound } from './errors.ts';
 import { sameName } from './find-column.ts';
-import { LIST_ENDINGS } from './formats.ts';
+import { isNamedLikeList } from './formats.ts';
 import { notRead } from './known-formats.ts';
 import type { IntakeLimits } from './limits.ts';
 import { isOds } from './ods.ts';
@@ -12,7 +12,8 @@ import { ZipPackage } from './zip-package.ts';
 const MANIFEST = 'meta-inf/manifest.xml';
 /** A manifest names this for each part that a password encrypts, near its beginning. */
 const ENCRYPTED = 'encryption-data';
-const LIST = new RegExp(`^(?!__macosx/|(?:.*/)?\\.).*\\.(?:${LIST_ENDINGS.join('|')})$`);
+/** What macOS puts beside files, and hidden files. */
+const HIDDEN = /^__macosx\/|(?:^|\/)\./;
 /** Workbooks and archives in an archive are not opened. */
 const NO_TEXT = /\.(?:xlsx|xlsm|ods|docx|pptx|odt|odp|zip|gz)$/;
 const MAX_LISTS = 20;
@@ -30,7 +31,9 @@ export async function openZipFile(path: string, limits: IntakeLimits, options: O
       if (kind !== null) return await openDocument(path, kind, limits);
     }
     const names = is_package ? [] : zip.partsLike(/^/);
-    lists = names.flatMap((name, part) => (LIST.test(name) && !NO_TEXT.test(name) ? [{ name, part }] : []));
+    lists = names.flatMap((name, part) =>
+      isNamedLikeList(name) && !HIDDEN.test(name) && !NO_TEXT.test(name) ? [{ name, part }] : [],
+    );
   } finally {
     zip.close();
   }

@@ -176,9 +176,9 @@ test('all columns with URLs are taken where the client says so', async (t) => {
   const csv = `name,page,referrer\nx,${A},${B}\ny,${C},\n`;
   const sheet = await open(t, 'x.csv', csv, {}, { column: '*' });
   t.deepEqual((await Array.fromAsync(sheet.cells())).flat(), [
-    { row: 2, value: A },
-    { row: 2, value: B },
-    { row: 3, value: C },
+    { row: 2, column: 1, value: A },
+    { row: 2, column: 2, value: B },
+    { row: 3, column: 1, value: C },
   ]);
   t.deepEqual(sheet.warnings, []);
 });
