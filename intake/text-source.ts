@@ -7,7 +7,6 @@ import { createGunzip } from 'node:zlib';
 import { encodingOf, type TextEncoding } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
 import { assertInflation } from './inflation.ts';
-import { ZipPackage } from './zip-package.ts';
 
 /** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
@@ -53,6 +52,7 @@ async function* plainBytesOf(path: string): AsyncGenerator<Buffer> {
 }
 
 async function* partBytesOf({ path, max_inflated_bytes }: TextFile, part: number): AsyncGenerator<Buffer> {
+  const { ZipPackage } = await import('./zip-package.ts');
   const zip = await ZipPackage.open(path, max_inflated_bytes);
   try {
     yield* zip.read(zip.partsLike(/^/)[part] ?? '');
