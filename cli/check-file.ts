@@ -78,6 +78,8 @@ async function resultsIn(path: string): Promise<ReportedUrl[]> {
       final_url: row.final_url || null,
       file: null,
       row: null,
+      attempts: Number(row.attempts),
+      ...(row.tried_ms ? { tried_ms: Number(row.tried_ms) } : {}),
     });
   }
   return results;

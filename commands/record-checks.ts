@@ -108,7 +108,7 @@ function firstEvent(
 }
 
 /** An upper bound of an outcome's size without its texts. */
-const FIXED_BYTES = 512;
+const FIXED_BYTES = 640;
 /** An upper bound of the size of an earlier attempt. */
 const EARLIER_ATTEMPT_BYTES = 192;
 /** JSON takes at most six bytes for a UTF-16 unit, as an escape. */

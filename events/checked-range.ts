@@ -24,6 +24,8 @@ const USUAL = {
 type Shared = Required<Omit<URLChecked['usual'], 'proxy_id'>>;
 type Difference = URLChecked['differences'][number];
 const SHARED = Object.keys(USUAL) as (keyof Shared)[];
+/** Optional fields that few outcomes have. */
+const RARE = ['redirect_statuses', 'meta_refresh', 'tried_ms', 'by_circuit', 'earlier_attempts'] as const;
 const proxyOf = ({ proxy_id = null }: Pick<Outcome, 'proxy_id'>) => proxy_id;
 
 /**
@@ -69,7 +71,7 @@ function mostFrequent(outcomes: readonly Outcome[]): Outcome {
 }
 
 function differenceOf(outcome: Outcome, usual: Outcome, at: number, url: string): Difference | null {
-  const { final_url, redirect_chain, meta_refresh, earlier_attempts } = outcome;
+  const { final_url, redirect_chain } = outcome;
   const different: Record<string, unknown> = {};
   let is_different = false;
   const add = (field: keyof Outcome) => {
@@ -79,8 +81,7 @@ function differenceOf(outcome: Outcome, usual: Outcome, at: number, url: string)
   for (const field of SHARED) if (outcome[field] !== usual[field]) add(field);
   if (redirect_chain.length > 0) add('redirect_chain');
   if (final_url !== usualFinalUrl(outcome, url)) add('final_url');
-  if (meta_refresh !== undefined) add('meta_refresh');
-  if (earlier_attempts !== undefined) add('earlier_attempts');
+  for (const field of RARE) if (outcome[field] !== undefined) add(field);
   if (proxyOf(outcome) !== proxyOf(usual)) {
     different.proxy_id = proxyOf(outcome);
     is_different = true;

@@ -78,13 +78,33 @@ export const Outcome = Type.Object({
     }),
   ),
   attempts: Type.Integer({
-    minimum: 1,
-    description: 'Attempts made. 1 as well when an open circuit of the origin decided the outcome without a request.',
+    minimum: 0,
+    description:
+      'Attempts made. 0 when an open circuit of the origin decided the outcome without a request, as `by_circuit` says.',
   }),
   meta_refresh: Type.Optional(foundUrl("The target of the page's meta refresh; the check does not follow it.")),
+  tried_ms: Type.Optional(
+    Type.Integer({
+      description: 'Time from the start of the first attempt to the end of the last one. Missing for one attempt.',
+    }),
+  ),
+  by_circuit: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Other URLs of the origin failed again and again, and the failure of its last trial stands for this URL. Missing otherwise.',
+    }),
+  ),
 });
 
 const { status_code, error_code, response_time_ms, ...different } = Outcome.properties;
+/** Results show them as `redirects`. */
+const redirect_statuses = Type.Optional(
+  Type.Array(Type.Integer(), {
+    maxItems: MAX_REDIRECTS_KEPT,
+    description:
+      'The status of the answer that redirected to each URL of the chain. Missing in events of before it was recorded.',
+  }),
+);
 const ProxyId = Type.String({ description: 'The proxy that the request went through, by the id of its stream.' });
 
 /** The most earlier attempts that an event keeps; the settings allow fewer. */
@@ -100,6 +120,7 @@ export type EarlierAttempt = Static<typeof EarlierAttempt>;
 
 /** How the outcome was found: the log's readers see it, and results do not show it. */
 const found_by = {
+  redirect_statuses,
   /** Null or missing without a proxy, and in events of before it was recorded. */
   proxy_id: Type.Optional(Nullable(ProxyId)),
   /** In order. Missing when the first attempt was the last, and in events of before they were recorded. */
@@ -166,7 +187,8 @@ export type URLChecked = DataOf<typeof CHECKS_EVENTS.URLChecked>;
 
 /** Cuts the texts and the redirect chain of an outcome to the limits above. An outcome within them is returned as it is. */
 export function boundedOutcome(outcome: Outcome): Outcome {
-  const { final_url, redirect_chain, content_type, protection, meta_refresh, earlier_attempts } = outcome;
+  const { final_url, redirect_chain, redirect_statuses, content_type, protection, meta_refresh, earlier_attempts } =
+    outcome;
   const fits =
     isWithin(final_url, MAX_FOUND_URL_CHARS) &&
     isWithin(content_type, MAX_CONTENT_TYPE_CHARS) &&
@@ -180,6 +202,7 @@ export function boundedOutcome(outcome: Outcome): Outcome {
     ...outcome,
     final_url: final_url && cut(final_url, MAX_FOUND_URL_CHARS),
     redirect_chain: redirect_chain.slice(0, MAX_REDIRECTS_KEPT).map((url) => cut(url, MAX_FOUND_URL_CHARS)),
+    ...(redirect_statuses ? { redirect_statuses: redirect_statuses.slice(0, MAX_REDIRECTS_KEPT) } : {}),
     content_type: content_type && cut(content_type, MAX_CONTENT_TYPE_CHARS),
     protection: protection && cut(protection, MAX_PROTECTION_CHARS),
     ...(meta_refresh ? { meta_refresh: cut(meta_refresh, MAX_FOUND_URL_CHARS) } : {}),

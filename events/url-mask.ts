@@ -15,7 +15,10 @@ export function maskOf(places: Iterable<number>): string {
   return digits.map((digit) => DIGITS[digit]).join('');
 }
 
-/** Returns the places in order. Characters that are no digits have none. */
+/**
+ * Returns the places in order. Characters that are no digits have none.
+ * @example placesOf('32') // [0, 1, 5]
+ */
 export function placesOf(mask: string): number[] {
   const places: number[] = [];
   for (let at = 0; at < mask.length; at++) {

@@ -1,5 +1,6 @@
 // The view of a result and the filters of results, in both APIs.
 import { ERROR_CODES, Outcome } from '../events/checks.ts';
+import { FINDINGS, findingsOf, REDIRECT_KINDS } from '../events/findings.ts';
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
 import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
@@ -19,6 +20,7 @@ export const ResultView = Type.Object(
     ),
     cell: Nullable(Type.String({ description: 'The cell of a table, such as `B17`; null for other lists.' })),
     ...Outcome.properties,
+    ...FINDINGS,
     error_code: Nullable(
       Type.Enum(ERROR_CODES, { $id: 'CheckErrorCode', description: 'Why no answer came, or none that counts.' }),
     ),
@@ -43,13 +45,17 @@ export const resultExample: ResultView = {
   verdict: 'broken',
   protection: null,
   attempts: 1,
+  temporary: false,
+  redirects: [{ url: 'https://example.com/gone', status_code: 301 }],
+  redirect_kind: 'permanent',
+  redirect_changes: 'address',
 };
 
 export function resultViewsOf(job: OfList): (result: ResultDocument) => ResultView {
   const placeOf = placesOf(job);
   return (result) => {
-    const { _id, job_id: _job, index: _index, row_shift: _shift, url, ...found } = result;
-    return { url, ...placeOf(result), ...found };
+    const { _id, job_id: _job, index: _index, row_shift: _shift, redirect_statuses: _statuses, url, ...found } = result;
+    return { url, ...placeOf(result), ...found, ...findingsOf(result, url) };
   };
 }
 
@@ -96,11 +102,33 @@ export const NON_2XX = { description: 'Only results without a 2xx, including URL
 
 export const SHORT_PAGE = 100;
 /** Whether a page is found by an index and serialised within milliseconds, so that nothing is gained when a client that leaves ends it. */
-export const isShortPage = ({ limit, url_contains }: { limit: number; url_contains?: string }): boolean =>
-  limit <= SHORT_PAGE && !url_contains;
+export const isShortPage = ({ limit, url_contains, redirect_kind, temporary }: ShortPage): boolean =>
+  limit <= SHORT_PAGE && !url_contains && redirect_kind === undefined && temporary === undefined;
+interface ShortPage {
+  limit: number;
+  url_contains?: string;
+  redirect_kind?: string;
+  temporary?: boolean;
+}
+
+const redirect_kind = Type.Optional(
+  Type.Enum([...REDIRECT_KINDS, 'any'], {
+    type: 'string',
+    description: 'Only results with redirects of this kind, or with `any` redirects: links to them may be mended.',
+  }),
+);
+const temporary = Type.Optional(
+  Type.Boolean({ description: 'Only failures that may pass, or with `false` all other results: what stays broken.' }),
+);
 
 /** The query parameters that filter results. */
-export const resultFilters = { status_codes, non_2xx: Type.Boolean({ default: false, ...NON_2XX }), url_contains };
+export const resultFilters = {
+  status_codes,
+  non_2xx: Type.Boolean({ default: false, ...NON_2XX }),
+  url_contains,
+  redirect_kind,
+  temporary,
+};
 /** The same, of a page's form, which sends fields that are left empty too. */
 export const formFilters = {
   ...resultFilters,
@@ -120,6 +148,8 @@ export function filterOf(query: {
   non_2xx?: boolean;
   url_contains?: string;
   status_group?: string;
+  redirect_kind?: ResultsFilter['redirect_kind'];
+  temporary?: boolean;
 }): ResultsFilter {
   return {
     status_codes: query.status_codes ? query.status_codes.split(',').map(Number) : undefined,
@@ -127,5 +157,7 @@ export function filterOf(query: {
     non_2xx: query.non_2xx || undefined,
     url_contains: query.url_contains || undefined,
     status_group: query.status_group as ResultsFilter['status_group'],
+    redirect_kind: query.redirect_kind,
+    temporary: query.temporary,
   };
 }

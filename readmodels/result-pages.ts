@@ -43,8 +43,8 @@ export async function totalOf(
 }
 
 /** Whether a job's statistics have the number of results that pass: they lack URLs, and the status codes of broken results. */
-function isCounted({ url_contains, status_group, non_2xx, status_codes }: ResultsFilter): boolean {
-  if (url_contains !== undefined) return false;
+function isCounted({ status_group, non_2xx, status_codes, ...others }: ResultsFilter): boolean {
+  if (Object.values(others).some((value) => value !== undefined)) return false;
   return status_group !== 'broken' || (!non_2xx && !status_codes);
 }
 

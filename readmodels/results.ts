@@ -1,6 +1,7 @@
 // The read model of results: one document for each checked URL, and the filters over them.
 import { hash } from 'node:crypto';
 import { type CheckedUrl, usualFinalUrl } from '../events/checked-range.ts';
+import { isTemporary, type RedirectKind, redirectKindOf } from '../events/findings.ts';
 import type { CollectionSpec, Document, Filter } from './documents.ts';
 
 /** A result as its readers see it. */
@@ -14,14 +15,20 @@ type Kept = 'job_id' | 'index' | 'url' | 'status_code' | 'is_broken';
 /** A result as the store keeps it, without what is usual. */
 export interface StoredResult extends Document, Pick<CheckedUrl, Kept>, Partial<Omit<CheckedUrl, Kept>> {
   row_shift?: number;
+  /** For filters. */
+  redirect_kind?: RedirectKind;
+  temporary?: true;
 }
 
 export const results: CollectionSpec<StoredResult> = {
   name: 'results',
-  fields: { job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
+  fields: {
+    ...{ job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
+    ...{ redirect_kind: 'string', temporary: 'boolean' },
+  },
   identity: ['job_id', 'index'],
   // The index covers all filters, so that a filtered page is found without reading documents.
-  indexes: [{ fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1 } }],
+  indexes: [{ fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1, redirect_kind: 1, temporary: 1 } }],
 };
 
 /** The characters of a job's id that are its time. */
@@ -47,6 +54,11 @@ export function toStored(_id: string, row: CheckedUrl, row_shift = 0): StoredRes
   if (row.final_url !== usualFinalUrl(row, url)) stored.final_url = row.final_url;
   if (row.is_soft_404) stored.is_soft_404 = true;
   if (row.redirect_chain.length > 0) stored.redirect_chain = row.redirect_chain;
+  if (row.redirect_statuses !== undefined) {
+    stored.redirect_statuses = row.redirect_statuses;
+    stored.redirect_kind = redirectKindOf(row.redirect_statuses);
+  }
+  if (isTemporary(row)) stored.temporary = true;
   if (row.response_time_ms !== null) stored.response_time_ms = row.response_time_ms;
   if (row.content_type !== null) stored.content_type = row.content_type;
   if (row.error_code !== null) stored.error_code = row.error_code;
@@ -54,14 +66,16 @@ export function toStored(_id: string, row: CheckedUrl, row_shift = 0): StoredRes
   if (row.protection !== null) stored.protection = row.protection;
   if (row.attempts !== 1) stored.attempts = row.attempts;
   if (row.meta_refresh !== undefined) stored.meta_refresh = row.meta_refresh;
+  if (row.tried_ms !== undefined) stored.tried_ms = row.tried_ms;
+  if (row.by_circuit !== undefined) stored.by_circuit = row.by_circuit;
   if (row_shift !== 0) stored.row_shift = row_shift;
   return stored;
 }
 
 /** Returns the whole result of a stored one. */
 export function toResult(stored: StoredResult): ResultDocument {
-  const { _id, job_id, index, url, status_code, is_broken, redirect_chain = [], final_url, meta_refresh } = stored;
-  return {
+  const { _id, job_id, index, url, status_code, is_broken, redirect_chain = [], final_url } = stored;
+  const result: ResultDocument = {
     _id,
     job_id,
     index,
@@ -77,9 +91,13 @@ export function toResult(stored: StoredResult): ResultDocument {
     verdict: stored.verdict ?? 'ok',
     protection: stored.protection ?? null,
     attempts: stored.attempts ?? 1,
-    ...(meta_refresh === undefined ? {} : { meta_refresh }),
-    ...(stored.row_shift === undefined ? {} : { row_shift: stored.row_shift }),
   };
+  if (stored.redirect_statuses !== undefined) result.redirect_statuses = stored.redirect_statuses;
+  if (stored.meta_refresh !== undefined) result.meta_refresh = stored.meta_refresh;
+  if (stored.tried_ms !== undefined) result.tried_ms = stored.tried_ms;
+  if (stored.by_circuit !== undefined) result.by_circuit = stored.by_circuit;
+  if (stored.row_shift !== undefined) result.row_shift = stored.row_shift;
+  return result;
 }
 
 export const STATUS_GROUPS = ['2xx', '3xx', '4xx', '5xx', 'broken', 'unreachable'] as const;
@@ -91,6 +109,9 @@ export interface ResultsFilter {
   /** A text anywhere in the URL, case-insensitive. */
   url_contains?: string;
   status_group?: (typeof STATUS_GROUPS)[number];
+  /** `any`: results with redirects. */
+  redirect_kind?: RedirectKind | 'any';
+  temporary?: boolean;
 }
 
 /** Makes the filter of a job's results for which all given conditions hold. */
@@ -102,6 +123,9 @@ export function resultsFilter(job_id: string, filter: ResultsFilter): Filter {
   }
   if (filter.url_contains) all.push({ url: { $contains: filter.url_contains } });
   if (filter.status_group) all.push(groupFilter(filter.status_group));
+  if (filter.redirect_kind)
+    all.push({ redirect_kind: filter.redirect_kind === 'any' ? { $ne: null } : filter.redirect_kind });
+  if (filter.temporary !== undefined) all.push({ temporary: filter.temporary ? true : { $ne: true } });
   return all.length === 1 ? all[0]! : { $and: all };
 }
 

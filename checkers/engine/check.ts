@@ -2,6 +2,7 @@
 // the lifecycle carries the step out.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { EarlierAttempt, ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
+import { isTemporaryError, isTemporaryStatus } from '../../events/findings.ts';
 import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES } from './body.ts';
 import type { OriginFailure } from './circuits.ts';
 import { CookieJar } from './cookies.ts';
@@ -12,7 +13,7 @@ import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, protectionOf } from './protection.ts';
 import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop } from './redirects.ts';
-import { isRetriedError, isRetriedStatus, parseRetryAfter, retryDelay } from './retries.ts';
+import { parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
 import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
 
@@ -59,11 +60,15 @@ export class Check implements Task {
 
   #attempts = 0;
   #attempt_at = 0;
+  #first_at = 0;
+  /** When the last exchange ended. */
+  #ended_at = 0;
   /** End of the attempt, by the engine's clock. */
   deadline = 0;
   #paused_at = -1;
 
   #chain: string[] = [];
+  #chain_statuses: number[] = [];
   #chain_chars = 0;
   #seen: Set<string> | null = null;
   #jar: CookieJar | null = null;
@@ -78,6 +83,8 @@ export class Check implements Task {
   #proxy_id: string | null = null;
   /** The attempts that were made again; null for none. */
   #earlier: EarlierAttempt[] | null = null;
+
+  #by_circuit = false;
 
   #points = 0;
   #work_points = 0;
@@ -100,7 +107,7 @@ export class Check implements Task {
   /** The check has a slot: the clock of its attempt runs. It stood still while the check waited between two hops. */
   started(now: number): void {
     if (this.#paused_at < 0) {
-      this.#attempts++;
+      if (this.#attempts++ === 0) this.#first_at = now;
       this.#attempt_at = now;
       this.deadline = now + this.#rules.timeout_ms;
     } else {
@@ -146,11 +153,12 @@ export class Check implements Task {
   }
 
   /** The next step after an exchange that has ended. */
-  step(exchange: Exchange): Step {
+  step(exchange: Exchange, now: number): Step {
     const { failure } = exchange;
+    this.#ended_at = now;
     this.#proxy_id = exchange.connection.proxy?.endpoint.id ?? null;
     if (failure !== null) {
-      return isRetriedError(failure) && this.#mayRetry() ? this.#retry(failure, null) : this.#failed(failure);
+      return isTemporaryError(failure) && this.#mayRetry() ? this.#retry(failure, null) : this.#failed(failure);
     }
     const { status, headers } = exchange;
     this.#status = status;
@@ -161,7 +169,7 @@ export class Check implements Task {
 
     const body = bodyOf(exchange);
     this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
-    if (isRetriedStatus(status) && this.#protection === null && this.#mayRetry()) {
+    if (isTemporaryStatus(status) && this.#protection === null && this.#mayRetry()) {
       return this.#retry(null, parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
     }
     const is_judged = status < 300 && this.#protection === null && !this.#is_root;
@@ -180,6 +188,7 @@ export class Check implements Task {
 
   /** The outcome of a URL whose origin's circuit is open: the failure of the trials decides it. */
   givenUp({ error_code, status, protection }: OriginFailure): Outcome {
+    this.#by_circuit = true;
     if (error_code !== null) return this.#failed(error_code);
     this.#status = status;
     this.#final = this.current;
@@ -202,6 +211,7 @@ export class Check implements Task {
     // A request that comes back may be answered otherwise, since servers count, so only the end of a chain tells whether it is a loop.
     if (is_long) return this.#failed(this.#seen.size < this.#chain.length + 2 ? 'redirect_loop' : 'too_many_redirects');
     this.#chain.push(next.url.href);
+    this.#chain_statuses.push(this.#status!);
     this.#chain_chars += next.url.href.length;
     this.#goTo(next.url, cookie);
     return 'hop';
@@ -249,6 +259,7 @@ export class Check implements Task {
     (this.#earlier ??= []).push(earlier);
     this.#goTo(this.first, null);
     this.#chain = [];
+    this.#chain_statuses = [];
     this.#chain_chars = 0;
     this.#seen = null;
     this.#jar = null;
@@ -258,7 +269,10 @@ export class Check implements Task {
     this.#content_type = null;
     this.#protection = null;
     this.#proxy_id = null;
-    return { retry_after_ms: retryDelay(this.#attempts, random(), retry_after_ms, retry_base_ms) };
+    const is_last = this.#attempts === this.#rules.retries;
+    return {
+      retry_after_ms: retryDelay(this.#attempts, random(), retry_after_ms, { base_ms: retry_base_ms, is_last }),
+    };
   }
 
   #failed(code: ErrorCode): Outcome {
@@ -278,9 +292,11 @@ export class Check implements Task {
       error_code,
       verdict,
       protection: this.#protection,
-      // A check that an open circuit decided has made no attempt of its own.
-      attempts: Math.max(1, this.#attempts),
+      attempts: this.#attempts,
     };
+    if (this.#chain.length > 0) outcome.redirect_statuses = this.#chain_statuses;
+    if (this.#attempts > 1) outcome.tried_ms = Math.max(0, Math.round(this.#ended_at - this.#first_at));
+    if (this.#by_circuit) outcome.by_circuit = true;
     if (this.#meta_refresh !== null) outcome.meta_refresh = this.#meta_refresh;
     if (this.#proxy_id !== null) outcome.proxy_id = this.#proxy_id;
     if (this.#earlier !== null) outcome.earlier_attempts = this.#earlier;
@@ -290,15 +306,15 @@ export class Check implements Task {
 
 /** The outcome of a text that is not an http(s) URL. */
 export function invalidUrl(): Outcome {
-  return withoutAnswer('invalid_url', true);
+  return withoutAnswer('invalid_url', true, 0);
 }
 
-/** The outcome of a URL whose answer made the checker fail: it says nothing of the URL. */
-export function checkerFault(): Outcome {
-  return withoutAnswer('checker_fault', false);
+/** The outcome of a URL whose answer made the checker fail, after so many attempts: it says nothing of the URL. */
+export function checkerFault(attempts = 0): Outcome {
+  return withoutAnswer('checker_fault', false, attempts);
 }
 
-function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
+function withoutAnswer(error_code: ErrorCode, is_broken: boolean, attempts: number): Outcome {
   return {
     status_code: null,
     final_url: null,
@@ -310,7 +326,7 @@ function withoutAnswer(error_code: ErrorCode, is_broken: boolean): Outcome {
     error_code,
     verdict: 'unreachable',
     protection: null,
-    attempts: 1,
+    attempts,
   };
 }
 

@@ -27,7 +27,7 @@ export const OPENS_AFTER = 10;
 export const TRIALS = 3;
 /** In base times: the wait for the first trial and the wait after the last trial. Each doubles with every further trial. */
 const OPEN_BASES = 2;
-const GIVEN_UP_BASES = 60;
+export const GIVEN_UP_BASES = 60;
 const MAX_GIVEN_UP_BASES = 600;
 /** A failure expires after this long. */
 const FORGOTTEN_AFTER_MS = 15 * 60_000;

@@ -14,6 +14,7 @@
 import type { Outcome } from '../../events/checks.ts';
 import { Bag } from './bag.ts';
 import { type CheckRules, checkerFault, type Step } from './check.ts';
+import { GIVEN_UP_BASES, type OriginFailure } from './circuits.ts';
 import { canOpenFile } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
@@ -83,7 +84,7 @@ export class Lifecycle {
       backedOff: () => parts.backedOff?.(),
       limitChanged: (host) => this.limitChanged(host),
       unparked: (job, first) => this.#enqueue(job, first),
-      givenUp: (job, failure) => this.#finish(job, job.givenUp(failure)),
+      givenUp: (job, failure) => this.#giveUp(job, failure),
     });
     this.#scheduler = new Scheduler(concurrency, (host) => this.origins.hosts.limitOf(host));
     this.#requests = new Requests(settings, parts, now, (job, exchange) => {
@@ -179,7 +180,7 @@ export class Lifecycle {
       }
       this.#scheduler.release(job);
       if (admission === 'parked') job.state = 'parked';
-      else this.#finish(job, job.givenUp(admission));
+      else this.#giveUp(job, admission);
     }
     return false;
   }
@@ -214,7 +215,7 @@ export class Lifecycle {
     let step: Step;
     this.#parts.working?.enter(job.on_behalf_of ?? job.first.href);
     try {
-      step = job.step(exchange);
+      step = job.step(exchange, this.#now());
       this.origins.learn(job, host, origin, exchange, this.#now());
       countAnswer(this.#parts.proxies, job, exchange);
     } catch (defect) {
@@ -253,6 +254,16 @@ export class Lifecycle {
     this.#wake();
   }
 
+  /** The circuit of its origin answers for a check: once it waits for a trial at the end of the list, then the failure decides it. */
+  #giveUp(job: Job, failure: OriginFailure): void {
+    if (job.was_given_up || job.purpose === 'probe') {
+      this.#finish(job, job.givenUp(failure));
+      return;
+    }
+    job.was_given_up = true;
+    this.#backOff(job, GIVEN_UP_BASES * this.rules.retry_base_ms);
+  }
+
   /** Compares a suspect page with a sibling URL that cannot exist. */
   #compare(job: Job): void {
     job.state = 'probing';
@@ -266,7 +277,7 @@ export class Lifecycle {
   #endWithDefect(job: Job, defect: Error): void {
     this.#parts.defect?.(defect, job.first.href);
     if (job.purpose === 'probe') this.#fail(job, defect);
-    else this.#finish(job, checkerFault());
+    else this.#finish(job, checkerFault(job.attempts));
   }
 
   #finish(job: Job, outcome: Outcome): void {

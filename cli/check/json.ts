@@ -1,4 +1,5 @@
 // The report as JSON, for programs: the counts, how the inputs were read, and each result.
+import { findingsOf } from '../../events/findings.ts';
 import { type Checked, countOf, isInterrupted } from './checked.ts';
 import { BROKEN } from './verdict-sets.ts';
 
@@ -18,7 +19,8 @@ export function* jsonOf(checked: Checked): Generator<string> {
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "results": [`;
   let separator = '\n    ';
   for (const result of checked.results(only ?? undefined)) {
-    yield separator + JSON.stringify(result);
+    const { redirect_statuses: _, ...found } = result;
+    yield separator + JSON.stringify({ ...found, ...findingsOf(result, result.url) });
     separator = ',\n    ';
   }
   yield '\n  ]\n}\n';

@@ -1,6 +1,7 @@
 // The report that people read: what is broken and why, then the counts.
 import type { styleText } from 'node:util';
 import { type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
+import { isTemporary } from '../../events/findings.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { count } from '../progress.ts';
 import {
@@ -76,8 +77,15 @@ export function reasonOf(result: Pick<CheckedUrl, 'verdict' | 'status_code' | 'e
 
 export type ReportedUrl = Pick<
   CheckedUrl,
-  'url' | 'verdict' | 'status_code' | 'error_code' | 'final_url' | 'file' | 'row'
+  'url' | 'verdict' | 'status_code' | 'error_code' | 'final_url' | 'file' | 'row' | 'attempts' | 'tried_ms'
 >;
+
+/** Of a failure that may pass: how often and over what time it was tried. */
+function mayPass(result: ReportedUrl): string | null {
+  if (!isTemporary(result)) return null;
+  const { attempts, tried_ms = 0 } = result;
+  return attempts > 1 ? `may pass: tried ${attempts} times in ${(tried_ms / 1000).toFixed(1)} s` : 'may pass';
+}
 
 /** What the report needs of a check. */
 export interface Reported extends Pick<Checked, 'counts' | 'verdicts' | 'seconds' | 'only' | 'rejected'> {
@@ -92,7 +100,7 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
     yield `\n${paint('bold', title)}\n`;
     for (const result of checked.results(wanted)) {
       yield `  ${paint(SHOWN[result.verdict].style, mark)} ${withoutControls(result.url)}\n`;
-      const why = [reasonOf(result), placeOf(result)].filter(Boolean).join(' · ');
+      const why = [reasonOf(result), mayPass(result), placeOf(result)].filter(Boolean).join(' · ');
       yield `      ${paint('gray', withoutControls(why))}\n`;
     }
   }

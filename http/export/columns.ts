@@ -1,4 +1,5 @@
 // The columns of an exported file and the values of their cells, for every format.
+import { findingsOf, isTemporary, redirectKindOf } from '../../events/findings.ts';
 import type { ResultDocument } from '../../readmodels/results.ts';
 import type { Place } from '../result-place.ts';
 
@@ -39,6 +40,21 @@ export const OUTCOME_COLUMNS: readonly Column[] = [
   { name: 'content_type', width: 24, cell: (r) => inert(r.content_type) },
   { name: 'protection', width: 12, cell: (r) => inert(r.protection) },
   { name: 'attempts', width: 10, cell: (r) => r.attempts },
+  { name: 'temporary', width: 12, cell: isTemporary },
+  { name: 'tried_ms', width: 12, cell: (r) => r.tried_ms ?? null },
+  { name: 'redirect_statuses', width: 18, cell: (r) => r.redirect_statuses?.join(' ') ?? '' },
+  { name: 'redirect_kind', width: 14, cell: (r) => redirectKindOf(r.redirect_statuses) ?? null },
+];
+
+/** The columns of a table by which links are mended: the old address, and the one to link to. */
+export const REDIRECT_COLUMNS: readonly Column<Exported & Place>[] = [
+  { name: 'old_url', width: 60, cell: (r) => inert(r.url) },
+  { name: 'new_url', width: 60, cell: (r) => inert(r.final_url) },
+  { name: 'redirect_kind', width: 14, cell: (r) => redirectKindOf(r.redirect_statuses) ?? null },
+  { name: 'redirect_changes', width: 18, cell: (r) => findingsOf(r, r.url).redirect_changes ?? null },
+  { name: 'status_code', width: 12, cell: (r) => r.status_code },
+  { name: 'row', width: 10, cell: (r) => r.row },
+  { name: 'cell', width: 10, cell: (r) => r.cell },
 ];
 
 /** The columns of an export of results. */

@@ -18,7 +18,7 @@ import { HttpError } from '../errors.ts';
 import { type Place, placesOf } from '../result-place.ts';
 import type { Reply } from '../route.ts';
 import { removedMeanwhile, resultsAt, wholly } from '../whole-results.ts';
-import { type Exported, type Line, type Lines, resultsTable } from './columns.ts';
+import { type Exported, type Line, type Lines, REDIRECT_COLUMNS, resultsTable } from './columns.ts';
 import { csvOf } from './csv.ts';
 import { attachment, exportFilename } from './file-name.ts';
 import { ADDED_COLUMNS, addedWidths, type ListedUrl, originalLines } from './original-lines.ts';
@@ -46,6 +46,8 @@ export interface ExportRequest {
   format: ExportFormat;
   /** Whether the uploaded table is exported, with the results beside its columns. */
   original: boolean;
+  /** Whether only old and new addresses are exported, of URLs that were redirected to a page. */
+  redirects: boolean;
   signal: AbortSignal;
 }
 
@@ -54,12 +56,17 @@ export interface ExportRequest {
  * the table that is asked for, and what `totalOf` throws.
  */
 export async function jobExport(parts: ExportParts, request: ExportRequest): Promise<Reply> {
-  const { job, filter, format, signal, original } = request;
+  const { job, format, signal, original, redirects } = request;
+  const filter = redirects ? { redirect_kind: 'any' as const, ...request.filter } : request.filter;
   const { content_type, of } = FILES[format];
   const where = resultsFilter(job._id, filter);
   const expected = await totalOf(parts.read, job, filter, signal);
   const results = wholly(parts.read.results, where, expected, signal);
-  const lines = original ? await originalTable(parts, request, where, results) : resultsTable(placed(job, results));
+  const lines = original
+    ? await originalTable(parts, request, where, results)
+    : redirects
+      ? resultsTable(redirected(placed(job, results)), REDIRECT_COLUMNS)
+      : resultsTable(placed(job, results));
   return {
     stream: Readable.from(of(lines)),
     headers: {
@@ -76,6 +83,11 @@ async function* placed(
 ): AsyncGenerator<(Exported & Place)[]> {
   const placeOf = placesOf(job);
   for await (const page of results) yield page.map((result) => ({ ...result, ...placeOf(result) }));
+}
+
+/** The results whose redirects led to a page. */
+async function* redirected<Of extends Exported>(pages: AsyncIterable<readonly Of[]>): AsyncGenerator<Of[]> {
+  for await (const page of pages) yield page.filter(({ verdict }) => verdict === 'redirected');
 }
 
 export const { upload_missing: UPLOAD_MISSING } = RERUN_REFUSALS;

@@ -22,7 +22,7 @@ const wire = ({ read, log, blobs, config, keys, public_url, now }: Parts) => ({
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'exports');
 
-/** What an export holds: the filters of results, and whether the table is exported, without defaults. */
+/** What an export holds: the filters of results, and which table is exported, without defaults. */
 const contents = {
   ...resultFilters,
   non_2xx: Type.Optional(Type.Boolean(NON_2XX)),
@@ -34,7 +34,16 @@ const contents = {
         'With filters, only the rows whose results pass. For a CSV or text file with one entry a line, XLSX or ODS; else 409.',
     }),
   ),
+  redirects: Type.Optional(
+    Type.Boolean({
+      description:
+        'Export a table of old and new addresses, one row for each URL that was redirected to a page. `redirect_kind=permanent` ' +
+        'leaves the links to mend. Not with `original`, which wins.',
+    }),
+  ),
 };
+const REDIRECTS =
+  'With `redirects`, the columns are `old_url`, `new_url`, `redirect_kind`, `redirect_changes`, `status_code`, `row` and `cell`.';
 const ORIGINAL =
   'With `original`, these columns follow those of the table: `row`; `checked_url`; `verdict`, which is also `rejected` or ' +
   '`not_checked`; `reason` (`duplicate`, or why the text was rejected); `duplicate_of_row`; then the fields of the result. A row whose ' +
@@ -78,13 +87,13 @@ export const exportFile = route({
   heavy: true,
   of_results: true,
   summary: 'Export the results of a job as a CSV or XLSX file',
-  description: `${ORIGINAL} ${DEFUSED}`,
+  description: `${ORIGINAL} ${REDIRECTS} ${DEFUSED}`,
   query: Type.Object({ format, ...contents }),
   responses: { 200: file },
   errors,
   handler({ job, query, signal }, parts) {
-    const { format: of, original = false } = query;
-    return jobExport(parts, { job, filter: filterOf(query), format: of, original, signal });
+    const { format: of, original = false, redirects = false } = query;
+    return jobExport(parts, { job, filter: filterOf(query), format: of, original, redirects, signal });
   },
 });
 
@@ -150,8 +159,8 @@ export const signedDownload = route({
     const job = await read.jobs.get(params.job_id);
     if (!job) throw jobNotFound();
     assertResultsKept(job);
-    const { format: of, original = false } = query;
-    return await jobExport(parts, { job, filter: filterOf(query), format: of, original, signal });
+    const { format: of, original = false, redirects = false } = query;
+    return await jobExport(parts, { job, filter: filterOf(query), format: of, original, redirects, signal });
   },
 });
 

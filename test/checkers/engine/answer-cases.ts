@@ -72,15 +72,15 @@ export const ANSWER_SECTIONS: readonly Section[] = [
       row('306', '/to-status/306', { ...ok, status_code: 306, redirect_chain: [] }),
       ...each(
         [
-          400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423,
-          425, 426, 428, 431, 444, 451, 498, 499,
+          400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 425,
+          426, 428, 431, 444, 451, 498, 499,
         ],
         (status) => row(status, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 1 }),
       ),
-      ...each([500, 501, 505, 506, 507, 508, 510, 511, 520, 521, 522, 523, 524, 525, 526, 530, 599], (status) =>
+      ...each([501, 505, 506, 507, 508, 510, 511, 525, 526, 530, 599], (status) =>
         row(status, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 1 }),
       ),
-      ...each([429, 502, 503, 504], (status) =>
+      ...each([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524], (status) =>
         row(`${status} to the end`, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 3 }),
       ),
       row('503 once', '/503-once', {
@@ -119,7 +119,12 @@ export const ANSWER_SECTIONS: readonly Section[] = [
           final_url: `/fine?${status}`,
         }),
       ),
-      row('three redirects', '/hop-3', { ...redirected, redirect_chain: ['/hop-2', '/hop-1', '/fine'] }),
+      row('three redirects', '/hop-3', {
+        ...redirected,
+        redirect_chain: ['/hop-2', '/hop-1', '/fine'],
+        redirect_statuses: [307, 308, 303],
+      }),
+      row('a 308', '/to-status/308', { ...redirected, redirect_statuses: [308] }),
       row('twenty redirects', '/count/20', { ...redirected, final_url: '/count/0' }),
       row('twenty-one redirects', '/count/21', { ...failed, status_code: 302, error_code: 'too_many_redirects' }),
       row('a relative Location', '/relative/a', { ...redirected, final_url: '/fine' }),

@@ -164,7 +164,8 @@ test('a dead host with ten thousand URLs costs dozens of connections, and delays
 
   for (const outcome of await passing(checks, () => (now += 50))) {
     t.like(outcome, { verdict: 'unreachable', error_code: 'connection_reset', status_code: null, is_broken: true });
-    t.true(outcome.attempts >= 1 && outcome.attempts <= 3);
+    t.true(outcome.attempts <= 3);
+    if (outcome.attempts === 0) t.true(outcome.by_circuit, 'no request was made for it, and it says so');
   }
   t.true(dead.accepted < 60, `${dead.accepted} connections`);
   t.is(engine.free, 32);
@@ -178,7 +179,8 @@ test("the engine gives up a host without DNS within a minute of the test's clock
   const engine = createEngine({ ...SETTINGS, retries: 0, timeout_ms: 400 }, { ...parts, random: () => 0.5 });
   const checks = Promise.all(range(5000, (i) => engine.check(`http://dead.example/${i}`)));
   const outcomes = await passing(checks, () => (ms += 100));
-  t.true(outcomes.every(({ error_code, attempts }) => error_code === 'dns_failed' && attempts === 1));
+  t.true(outcomes.every(({ error_code }) => error_code === 'dns_failed'));
+  t.true(outcomes.every(({ attempts, by_circuit }) => attempts === 1 || (attempts === 0 && by_circuit === true)));
   t.true(ms < 60_000, `${ms} ms`);
   await engine.close();
 });
@@ -223,6 +225,24 @@ test('a host that recovers gets a request for every URL that was not aborted mea
   await engine.close();
 });
 
+test('a host that recovers after its trials gets its URLs at the end of the list', async (t) => {
+  let now = 0;
+  const site = await startTestSite({
+    behaviours: { '/*': (request, socket) => (now < 15_000 ? reset(socket) : fine(request, socket)) },
+  });
+  const engine = createEngine({ ...SETTINGS, retries: 0 }, { now: () => now });
+  t.teardown(() => site.close());
+  const checks = Promise.all(range(200, (i) => engine.check(`${site.origin}/p/${i}`)));
+  const outcomes = await passing(checks, () => (now += 50));
+  const failed = outcomes.filter(({ verdict }) => verdict !== 'ok');
+  t.true(
+    failed.length <= OPENS_AFTER + SETTINGS.per_host + TRIALS,
+    `${failed.length} had a request of their own that failed`,
+  );
+  t.true(failed.every(({ attempts, by_circuit }) => attempts === 1 && by_circuit === undefined));
+  await engine.close();
+});
+
 test('many attempts at a few URLs do not open the circuit', async (t) => {
   const site = await startTestSite();
   const engine = createEngine({ ...SETTINGS, retries: 5 }, { retry_base_ms: 1 });
@@ -244,7 +264,8 @@ test('URLs on a closed port do not stop those on an open port of the host', asyn
   const alive = await Promise.all(range(100, (i) => engine.check(`${site.origin}/p/${i}`)));
   t.true(alive.every(({ verdict }) => verdict === 'ok'));
   for (const outcome of await Promise.all(dead)) {
-    t.like(outcome, { verdict: 'unreachable', error_code: 'connection_refused', attempts: 1 });
+    t.like(outcome, { verdict: 'unreachable', error_code: 'connection_refused' });
+    t.is(outcome.attempts, outcome.by_circuit ? 0 : 1);
   }
   await engine.close();
 });

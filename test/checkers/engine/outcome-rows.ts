@@ -50,4 +50,4 @@ export const malformed = { ...silent, error_code: 'malformed_response', attempts
 export const soft = { status_code: 200, verdict: 'soft_404', is_broken: false, is_soft_404: true } as const;
 export const astray = { ...failed, status_code: 302, error_code: 'invalid_redirect', attempts: 1 } as const;
 export const refused = { ...failed, error_code: 'blocked_address', attempts: 1 } as const;
-export const invalid = { ...silent, error_code: 'invalid_url', attempts: 1 } as const;
+export const invalid = { ...silent, error_code: 'invalid_url', attempts: 0 } as const;

@@ -1,47 +1,48 @@
 // Retries, their waits, and the targets of redirects.
 import test from 'ava';
 import { nextHop } from '../../../checkers/engine/redirects.ts';
-import {
-  isRetriedError,
-  isRetriedStatus,
-  parseRetryAfter,
-  RETRY_AFTER_CAP_MS,
-  retryDelay,
-} from '../../../checkers/engine/retries.ts';
+import { parseRetryAfter, RETRY_AFTER_CAP_MS, retryDelay } from '../../../checkers/engine/retries.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 
-test('the engine retries only timeouts, resets, 429 and 502 to 504', (t) => {
-  t.deepEqual(
-    [400, 401, 403, 404, 408, 425, 429, 500, 501, 502, 503, 504, 505, 999].filter(isRetriedStatus),
-    [429, 502, 503, 504],
-  );
-  t.true(isRetriedError('response_timeout'));
-  t.true(isRetriedError('connect_timeout'));
-  t.true(isRetriedError('connection_reset'));
-  t.false(isRetriedError('connection_refused'));
-  t.false(isRetriedError('dns_not_found'));
-  t.false(isRetriedError('tls_expired'));
+test('the wait doubles with each retry, and half of it is random', (t) => {
+  t.is(retryDelay(1, 0, null, { base_ms: 100 }), 50);
+  t.is(retryDelay(1, 0.5, null, { base_ms: 100 }), 75);
+  t.is(retryDelay(2, 0, null, { base_ms: 100 }), 100);
+  t.is(retryDelay(3, 0, null, { base_ms: 100 }), 200);
 });
 
-test('the wait doubles with each retry, and half of it is random', (t) => {
-  t.is(retryDelay(1, 0, null, 100), 50);
-  t.is(retryDelay(1, 0.5, null, 100), 75);
-  t.is(retryDelay(2, 0, null, 100), 100);
-  t.is(retryDelay(3, 0, null, 100), 200);
+test('the last attempt is made later, and not at once', (t) => {
+  const last = { base_ms: 100, is_last: true };
+  t.is(retryDelay(2, 0, null, last), 1000);
+  t.is(retryDelay(1, 0.99, null, last), 1990);
+  t.is(retryDelay(2, 0, 3000, last), 3000);
 });
 
 test('the engine waits as long as the server asks, up to the cap', (t) => {
-  t.is(retryDelay(1, 0, 3000, 100), 3000);
-  t.is(retryDelay(1, 0, 0, 100), 50);
-  t.is(retryDelay(1, 0, 86_400_000, 100), RETRY_AFTER_CAP_MS);
+  t.is(retryDelay(1, 0, 3000, { base_ms: 100 }), 3000);
+  t.is(retryDelay(1, 0, 0, { base_ms: 100 }), 50);
+  t.is(retryDelay(1, 0, 86_400_000, { base_ms: 100 }), RETRY_AFTER_CAP_MS);
 });
 
-test('Retry-After may hold seconds or a date', (t) => {
+test('Retry-After may hold seconds, a time with its unit, or a date', (t) => {
   t.is(parseRetryAfter('120', NOW), 120_000);
   t.is(parseRetryAfter('Thu, 01 Jan 2026 00:00:07 GMT', NOW), 7000);
   t.is(parseRetryAfter('Wed, 31 Dec 2025 00:00:00 GMT', NOW), 0);
-  for (const value of [undefined, '', '-1', '1.5', 'soon', '99999999999999']) t.is(parseRetryAfter(value, NOW), null);
+  for (const [value, ms] of [
+    ['2s', 2000],
+    ['2 s', 2000],
+    ['2sec', 2000],
+    ['2 seconds', 2000],
+    ['1.5', 1500],
+    ['500ms', 500],
+    ['1m', 60_000],
+    ['2 minutes', 120_000],
+    ['1h', 3_600_000],
+  ] as const)
+    t.is(parseRetryAfter(value, NOW), ms, value);
+  for (const value of [undefined, '', '-1', 'soon', '2x', '1 fortnight', 's', '99999999999999'])
+    t.is(parseRetryAfter(value, NOW), null);
 });
 
 const FROM = new URL('https://a.example/x/y?q=1#part');

@@ -27,12 +27,15 @@ export function adviceOn({
   verdict,
   status_code,
   error_code,
-}: Pick<Result, 'verdict' | 'status_code' | 'error_code'>): string {
+  redirect_kind,
+}: Pick<Result, 'verdict' | 'status_code' | 'error_code' | 'redirect_kind'>): string {
   switch (verdict) {
     case 'ok':
       return 'It answers as it should. There is nothing to do.';
     case 'redirected':
-      return 'It answers somewhere else. Link to the last address when the redirect is for good.';
+      return redirect_kind === 'permanent'
+        ? 'It has moved for good. Link to the last address.'
+        : 'It answers somewhere else. Link to the last address when the redirect is for good.';
     case 'soft_404':
       return 'It says 200, but there is nothing there. Open it: readers and search engines treat it as a 404.';
     case 'blocked':

@@ -11,6 +11,10 @@ export function ResultDetails({ result, onClose }: { result: Result; onClose(): 
     url,
     verdict,
     redirect_chain,
+    redirects,
+    redirect_kind,
+    temporary,
+    tried_ms,
     status_code,
     error_code,
     content_type,
@@ -24,7 +28,9 @@ export function ResultDetails({ result, onClose }: { result: Result; onClose(): 
     ['Response time', response_time_ms === null ? null : span(response_time_ms)],
     ['Content type', content_type],
     ['Bot protection', protection],
-    ['Attempts', counted(attempts, 'attempt')],
+    ['Attempts', counted(attempts, 'attempt') + (tried_ms === undefined ? '' : ` in ${span(tried_ms)}`)],
+    ['May pass', temporary ? 'yes' : null],
+    ['Redirects are', redirect_kind ?? null],
     ['Where it stands', result.cell ?? (result.row === null ? null : `row ${result.row}`)],
   ];
   return (
@@ -40,6 +46,7 @@ export function ResultDetails({ result, onClose }: { result: Result; onClose(): 
             {redirect_chain.map((hop, n) => (
               <li key={`${n}${hop}`}>
                 <ResultLink url={hop} />
+                {redirects[n] && <small> {redirects[n].status_code}</small>}
               </li>
             ))}
           </ol>
