@@ -4,9 +4,9 @@ FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
 
-# Without install scripts: the one that matters fetches Node for machines with an older one, and this image has it.
+# Without the Node that npm brings for machines with an older one: this image has its own.
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/node-linux-* node_modules/.bin/node && npm cache clean --force
 
 COPY . .
 # A named volume takes the owner of the folder that it is mounted on; compiled modules are kept in the other.

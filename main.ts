@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { damageSentence, isDamage, markForCheck, StartError } from './service/data-dir.ts';
 import { openLogger } from './service/logger.ts';
 import { startService } from './service/service.ts';
-import { type Config, ConfigError, isForOneself, readConfig } from './settings/config.ts';
+import { type Config, ConfigError, readConfig } from './settings/config.ts';
+import { isForOneself } from './settings/own-service.ts';
 
 /** After a fault the other roles have this long to end; a failed role may hang, and the supervisor starts the process again. */
 const STOP_AFTER_FAULT_MS = 4_000;

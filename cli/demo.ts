@@ -1,5 +1,6 @@
 // `npm run demo [-- --exit]`: starts the service and a sample website, checks a file, and reports results and credits.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -12,8 +13,7 @@ import { openSampleSite, SAMPLE_ADDRESS, SAMPLE_PORT, type SampleSite } from './
 import { signInLink } from './sign-in-link.ts';
 import { readWords } from './usage.ts';
 
-const EXAMPLE = 'examples/urls.csv';
-const RESULTS = 'results.csv';
+const EXAMPLE = join(import.meta.dirname, '../examples/urls.csv');
 /** The slow pages of the job that still runs when a browser shows it: it takes half a minute. */
 const SLOW_PAGES = 200;
 
@@ -24,24 +24,35 @@ const { values } = readWords(
 const { signal } = onInterrupts();
 const say = (text: string) => console.log(text);
 
+// A port that the user names and another process has, a folder that cannot be written: the message says it.
+process.on('uncaughtException', (error: NodeJS.ErrnoException) => {
+  const is_known = error.syscall !== undefined || ['config', 'start', 'refused'].includes(error.code ?? '');
+  console.error(is_known ? error.message : error.stack);
+  process.exit(1);
+});
+
 const site = await openSampleSite();
 const user = `demo-${Date.now()}`;
+const folder = await mkdtemp(join(tmpdir(), 'url-checker-demo-'));
+const may_write = await isWritable('data/demo');
+const data_dir = may_write ? 'data/demo' : join(folder, 'data');
+const results = may_write ? 'results.csv' : join(folder, 'results.csv');
+await mkdir(data_dir, { recursive: true });
 const { service, config, url, client } = await startLocalService(user, {
-  DATA_DIR: 'data/demo',
-  LOG_FILE: 'data/demo/service.log',
+  DATA_DIR: data_dir,
+  LOG_FILE: join(data_dir, 'service.log'),
   CHECKER_ALLOW_ADDRESSES: SAMPLE_ADDRESS,
   WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
 });
-const folder = await mkdtemp(join(tmpdir(), 'url-checker-demo-'));
 try {
   say(`The service runs at ${styleText('cyan', url)}, its sample website at ${site.url}.`);
-  say(`Checking ${EXAMPLE} …\n`);
+  say('Checking examples/urls.csv …\n');
   const path = await exampleFor(site, folder);
-  const checked = await checkFile(client, path, RESULTS, signal);
+  const checked = await checkFile(client, path, results, signal);
   if (checked) {
     say([...textOf(checked, styleText)].join('').trimEnd());
     say(`\n${styleText('bold', 'Credits')}\n${bill(checked.job, checked.credits)}`);
-    say(`\nAll results: ${styleText('cyan', RESULTS)}`);
+    say(`\nAll results: ${styleText('cyan', results)}`);
     if (!values.exit && !signal.aborted) {
       const { job_id } = await client.upload(await slowListFor(site, folder));
       const code = await issueLocalCode(config.data_dir, identityOf(user));
@@ -58,6 +69,17 @@ try {
   await service.stop();
   await site.close();
   await rm(folder, { recursive: true, force: true });
+}
+
+/** In a project that cannot be written the demo leaves nothing. */
+async function isWritable(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { recursive: true });
+    await access('.', constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the example's path, or that of a copy with the sample website's port when the usual port is taken. */

@@ -22,6 +22,7 @@ import {
   word,
 } from './kinds.ts';
 import { misspelt } from './misspelt.ts';
+import { SIGNUP_CREDITS_MEAN, usualCredits } from './own-service.ts';
 import { parseServiceUrls, SERVICE_URLS_WANTS, type ServiceUrls } from './service-urls.ts';
 
 /** The roles that a process can play. */
@@ -36,10 +37,6 @@ const roles = (means: string) =>
     const named = given.split(',').map((part) => ROLES.find((role) => role === part.trim()));
     return named.every((role) => role !== undefined) ? [...new Set(named)] : undefined;
   });
-
-/** The credits of a new account where credits may be sold, and where people run the service for themselves. */
-const SOLD_CREDITS = 300;
-const OWN_CREDITS = 1_000_000;
 
 const GiB = 1024 ** 3;
 const HTTP = ['http', 'https'];
@@ -223,11 +220,7 @@ export const SETTINGS = {
   ),
   CONNECTIONS_PER_ADDRESS: integer(2000, 1, MOST, `The most connections ${OF_ADDRESS}.`),
   MAX_CONNECTIONS: integer(10_000, 16, 1_000_000, 'The most connections; the limit of open files may allow fewer.'),
-  SIGNUP_CREDITS: amount(
-    0,
-    1_000_000,
-    `The credits of a new account; unset: ${SOLD_CREDITS}, and ${OWN_CREDITS} where the log is embedded and neither IDENTITY_JWKS_URL nor PAYMENT_SECRET_KEY is set.`,
-  ),
+  SIGNUP_CREDITS: amount(0, 1_000_000, SIGNUP_CREDITS_MEAN),
   TRIAL_CREDITS: integer(
     50_000,
     0,
@@ -290,18 +283,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const settings = values as unknown as Settings;
   return {
     ...settings,
-    signup_credits: settings.signup_credits ?? (isForOneself(settings) ? OWN_CREDITS : SOLD_CREDITS),
+    signup_credits: settings.signup_credits ?? usualCredits(settings),
     public_url: (settings.public_url ?? baseUrl(settings.host, settings.port)).replace(/\/+$/, ''),
   };
 }
-
-/** Whether people run the service for themselves: nobody signs in from elsewhere, and nobody pays. */
-export const isForOneself = ({
-  eventstore_url,
-  identity_jwks_url,
-  payment_secret_key,
-}: Pick<Config, 'eventstore_url' | 'identity_jwks_url' | 'payment_secret_key'>): boolean =>
-  eventstore_url === null && identity_jwks_url === null && payment_secret_key === null;
 
 function disagreements(settings: Settings): string[] {
   const found: string[] = [];

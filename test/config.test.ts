@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import test from 'ava';
 import { ALL_ROUTES } from '../http/routes/all.ts';
@@ -253,7 +254,7 @@ test('readConfig ignores variables of platforms, of Node and of other programs',
 });
 
 test('the code reads every setting', (t) => {
-  const root = new URL('..', import.meta.url).pathname;
+  const root = fileURLToPath(new URL('..', import.meta.url));
   const sources = globSync(
     '{*,{adapters,checkers,cli,commands,http,intake,processes,projections,readmodels,service}/**/*}.ts',
     {

@@ -15,7 +15,9 @@ test('.dockerignore lets in the folders of the service, and what runs before its
   const wanted = Object.keys(FOLDERS).filter((folder) => !FOR_DEVELOPERS.includes(folder));
   t.true(wanted.length > 10);
   t.deepEqual(
-    [...wanted, 'boot.js', '*.ts', 'package.json', 'package-lock.json'].filter((name) => !lines.includes(`!${name}`)),
+    [...wanted, 'boot.js', 'runtime.js', '*.ts', 'package.json', 'package-lock.json'].filter(
+      (name) => !lines.includes(`!${name}`),
+    ),
     [],
   );
 });

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
@@ -18,7 +19,7 @@ import type { Config } from '../settings/config.ts';
 import { freePort } from './support/free-port.ts';
 import { until } from './support/until.ts';
 
-const MAIN = new URL('../main.ts', import.meta.url).pathname;
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 
 async function folderOf(t: ExecutionContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'start-'));

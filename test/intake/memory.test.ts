@@ -1,5 +1,6 @@
 // The memory for small files that unpack to large ones, measured in a process of its own with a small heap.
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { SharedStrings } from '../../intake/xlsx/shared-strings.ts';
@@ -7,7 +8,7 @@ import { inlineRow, upload, workbook } from './uploads.ts';
 
 const MB = 1e6;
 const A = 'https://a.example/1';
-const PROGRAM = new URL('open-sheet-program.ts', import.meta.url).pathname;
+const PROGRAM = fileURLToPath(new URL('open-sheet-program.ts', import.meta.url));
 
 async function opened(path: string): Promise<{ result: unknown; grown_bytes: number }> {
   const { stdout } = await promisify(execFile)(process.execPath, ['--max-old-space-size=96', PROGRAM, path]);
