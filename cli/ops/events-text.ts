@@ -1,6 +1,7 @@
 // Events as lines: text for people, JSON lines and CSV for programs.
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { inert } from '../../http/export/columns.ts';
+import { csvField } from '../../http/export/csv.ts';
 import { printable } from './text.ts';
 
 export const FORMATS = ['text', 'jsonl', 'csv'] as const;
@@ -53,9 +54,5 @@ function cellsOf({
 
 /** A line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe before it. */
 export function csvLine(cells: readonly (string | number | bigint | boolean | null)[]): string {
-  return `${cells.map((cell) => (typeof cell === 'string' ? quoted(inert(cell)!) : String(cell ?? ''))).join(',')}\r\n`;
-}
-
-function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return `${cells.map((cell) => csvField(typeof cell === 'string' ? inert(cell) : cell)).join(',')}\r\n`;
 }

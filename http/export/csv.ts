@@ -13,7 +13,7 @@ export async function* csvOf({ pages, delimiter }: Pick<Lines, 'pages' | 'delimi
     for (const line of page) {
       for (let place = 0; place < line.length; place++) {
         if (place > 0) text += delimiter;
-        text += field(line[place]!, delimiter);
+        text += csvField(line[place]!);
         // A row may have thousands of the longest cells.
         if (text.length < CHUNK_CHARS) continue;
         yield text;
@@ -27,8 +27,15 @@ export async function* csvOf({ pages, delimiter }: Pick<Lines, 'pages' | 'delimi
   yield text;
 }
 
-function field(cell: Cell, delimiter: string): string {
+/** Commas, semicolons and tabs: whichever is the list separator of the spreadsheet that opens the file, no text becomes two cells. */
+const QUOTED = /[",;\t\r\n]/;
+
+/**
+ * A field of any CSV that the service and its commands write, whatever separates its fields.
+ * @example csvField('https://a.example/;=1+1') // '"https://a.example/;=1+1"'
+ */
+export function csvField(cell: Cell | bigint): string {
   if (cell === null) return '';
   if (typeof cell !== 'string') return String(cell);
-  return /[",\r\n]/.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return QUOTED.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

@@ -8,8 +8,9 @@ import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import Excel from 'exceljs';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { csvLine } from '../../cli/ops/events-text.ts';
 import { COLUMNS, resultsTable } from '../../http/export/columns.ts';
-import { csvOf } from '../../http/export/csv.ts';
+import { csvField, csvOf } from '../../http/export/csv.ts';
 import { attachment, exportFilename } from '../../http/export/file-name.ts';
 import { xlsxOf } from '../../http/export/xlsx.ts';
 import type { Place } from '../../http/result-place.ts';
@@ -338,3 +339,13 @@ async function answer(asked: Promise<Response>): Promise<{ status: number; body:
   const response = await asked;
   return { status: response.status, body: await response.text() };
 }
+
+test('a text with a separator of any list, a tab or a quote is quoted, in exports and in lines of events', (t) => {
+  for (const each of [';', '\t', ',', '"', '\n', '\r']) {
+    const cell = `https://a.example/${each}=cmd|' /C calc'!A0`;
+    const quoted = `"${cell.replaceAll('"', '""')}"`;
+    t.is(csvField(cell), quoted);
+    t.is(csvLine([1, cell, true]), `1,${quoted},true\r\n`);
+  }
+  t.is(csvField('https://a.example/b c'), 'https://a.example/b c');
+});
