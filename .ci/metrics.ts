@@ -8,7 +8,10 @@ import { readConfig } from '../settings/config.ts';
 import { until } from '../test/support/behind.ts';
 
 const DATA_DIR = await mkdtemp(join(tmpdir(), 'url-checker-metrics-'));
-const service = await startService(readConfig({ DATA_DIR, PORT: '0', LOG_LEVEL: 'silent' }), pino({ level: 'silent' }));
+const service = await startService(
+  readConfig({ DATA_DIR, PORT: '0', METRICS_ON_PORT: 'on', LOG_LEVEL: 'silent' }),
+  pino({ level: 'silent' }),
+);
 try {
   let text = '';
   // Heartbeats come after the start, and with them the work and the audit.

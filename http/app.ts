@@ -27,6 +27,7 @@ import { compileRoute, type RouteChecks } from './input/route-checks.ts';
 import { type UploadLimits, withUpload } from './input/uploads.ts';
 import type { HeavyRequest, HeavyRequests } from './limits/heavy-requests.ts';
 import type { Admitted } from './limits/rate-limits.ts';
+import type { RawBodies } from './limits/raw-bodies.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Caller, Reply, Route, RouteRequest } from './route.ts';
 import { type SystemOptions, systemRoutes } from './routes/system.ts';
@@ -48,6 +49,7 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
   /** The frame calls this with each error that no client caused. */
   fault?(error: unknown): void;
   heavy_requests: HeavyRequests;
+  raw_bodies: RawBodies;
   /** The routes that other deployments serve. */
   forwarding?: Pick<Forwarding, 'of'> | null;
   /** Refuses commands of users while maintenance mode is on. */
@@ -178,6 +180,7 @@ function serve(
       if (route.of_results) assertResultsKept(job);
       return job;
     };
+    route.early?.((name) => ctx.get(name), undefined);
     const found = await jobNow();
     const signal = clientSignal(ctx);
     if (route.heavy || route.lasting) restTurn(ctx.req);
@@ -267,8 +270,10 @@ async function withBody(
       if (problems.length > 0) throw new ValidationError(problems);
       return await handle(value);
     }
-    case 'raw':
-      return await handle(await readRaw(ctx, route.body));
+    case 'raw': {
+      const leave = options.raw_bodies.enter(ctx, route.body);
+      return await readRaw(ctx, route.body).then(handle).finally(leave);
+    }
     case 'file':
       return await withUpload(ctx, { ...options.uploads, parameters: Object.keys(route.query.properties) }, handle);
     case 'list':

@@ -107,4 +107,8 @@ export function groupOf<Deps>(wire: (parts: Parts) => Deps, routes: readonly Rou
 }
 
 export const bound = <Deps>(routes: readonly Route<Deps>[], deps: Deps): readonly Route[] =>
-  routes.map((route) => ({ ...route, handler: (request) => route.handler(request, deps) }));
+  routes.map(({ early, ...route }) => ({
+    ...route,
+    ...(early && { early: (header) => early(header, deps) }),
+    handler: (request) => route.handler(request, deps),
+  }));

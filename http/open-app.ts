@@ -41,6 +41,7 @@ import { openJobWatch } from './job-watch.ts';
 import { openHeavyRequests } from './limits/heavy-requests.ts';
 import type { RateCounters } from './limits/rate-counters.ts';
 import { openRateLimits } from './limits/rate-limits.ts';
+import { openRawBodies } from './limits/raw-bodies.ts';
 import { linkCommand } from './link-command.ts';
 import { openMaintenance } from './maintenance.ts';
 import { ALL_GROUPS } from './routes/all.ts';
@@ -220,6 +221,7 @@ function frameOptions(
     metrics_on_port: config.metrics_on_port === 'on',
     session: parts.sessions.callerOf,
     admit: openRateLimits({ ...rates, per_minute, per_day, gateway, now }).admit,
+    raw_bodies: openRawBodies(),
     heavy_requests: openHeavyRequests({
       per_caller: config.heavy_requests_per_caller,
       at_once: config.heavy_requests_at_once,

@@ -9,6 +9,8 @@ import type { Parts } from './group.ts';
 import { PaymentProviderError } from './payments.ts';
 
 export interface PaymentEvents {
+  /** Throws `HttpError` 401 for headers without a signature. */
+  early(header: (name: string) => string): void;
   /** Throws `HttpError` 401 for a wrong signature; nothing is changed then. Returns the position of the last event that it led to. */
   take(raw: Buffer, header: (name: string) => string, context: CommandContext): Promise<Position | null>;
 }
@@ -16,6 +18,9 @@ export interface PaymentEvents {
 export function openPaymentEvents({ log, credits, payments, logger }: Parts): PaymentEvents {
   const billing = payments && openBilling(log, credits, payments.name);
   return {
+    early(header) {
+      if (!payments?.hasSignature(header)) throw wrongSignature();
+    },
     async take(raw, header, context) {
       const delivery = await payments?.read(raw, header).catch((error: unknown) => later(error, logger));
       if (!delivery || !billing) throw wrongSignature();

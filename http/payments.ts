@@ -48,6 +48,18 @@ export interface Delivery {
   notices: PaymentNotice[];
 }
 
+const SIGNED_WITHIN_S = 300;
+
+/**
+ * Whether the text has the form of a signature, and a time that is not older than five minutes.
+ * @example isRecentSignature('t=1769850300,v1=00', 1769850300000) // false
+ */
+export function isRecentSignature(text: string, now_ms: number): boolean {
+  const seconds = /(?:^|,)t=(\d{1,12})(?:,|$)/.exec(text)?.[1];
+  if (seconds === undefined || !/(?:^|,)v1=[0-9a-f]{64}(?:,|$)/.test(text)) return false;
+  return now_ms / 1000 - Number(seconds) <= SIGNED_WITHIN_S;
+}
+
 /** The provider is away, or refuses what the service asks: nothing was changed. `message` holds no secret. */
 export class PaymentProviderError extends Error {
   readonly code = 'payment_provider_failed';
@@ -61,6 +73,8 @@ export interface PaymentProvider {
   portal(user: { user_id: string; customer_id: string | null; return_url: string }): Promise<PortalSession | null>;
   /** Verifies the signature of an event and says what it means; null for a wrong signature. Throws `PaymentProviderError`. */
   read(raw: Buffer, header: (name: string) => string): Promise<Delivery | null>;
+  /** Whether the headers have a signature of the last minutes, right or wrong: without one nobody reads the body. */
+  hasSignature(header: (name: string) => string): boolean;
 }
 
 /** A provider that takes money. */

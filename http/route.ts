@@ -143,6 +143,8 @@ export interface Route<Deps = unknown> {
   heavy: boolean | 'large body';
   /** Whether maintenance mode leaves it open: who cannot sign in cannot end the mode either. */
   is_always_open: boolean;
+  /** Throws `HttpError` for a request whose headers are enough to refuse it, before its body is read. */
+  early?(header: (name: string) => string, deps: Deps): void;
   handler(request: RouteRequest, deps: Deps): Reply | Promise<Reply>;
 }
 
@@ -205,6 +207,7 @@ export interface RouteSpec<
   /** Names in lower case. */
   headers?: Headers;
   body?: Declared;
+  early?(header: (name: string) => string, deps: Deps): void;
   handler(
     request: RouteRequest<
       Given<Params, PathParams<Path>>,

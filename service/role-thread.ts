@@ -1,6 +1,7 @@
 // The entry of a thread that runs roles: opens its own stores, runs the roles until the stop message, and closes the stores. A
 // role outlives its stores: while one is away the role waits, reports that, and then goes on.
 import { access, constants } from 'node:fs/promises';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pulse } from '../checkers/pulse.ts';
 import type { Queue } from '../checkers/queue.ts';
@@ -50,6 +51,9 @@ const LAST_WORDS_MS = 5_000;
 /** And no longer than this for its last heartbeat. */
 const SIGNS_STOP_MS = 500;
 
+/** Linux gives this thread, and threads that it starts, a quarter of a core that http wants too. */
+const NICE = 5;
+
 const port = parentPort!;
 const { config, roles, own, counts } = workerData as ThreadData;
 const logger = openLogger(config).child({ roles });
@@ -62,6 +66,8 @@ port.on('message', () => {
 const pulse = new Pulse(own.pulse);
 const beats = setInterval(() => pulse.beat(), BEAT_MS);
 const endMemory = giveMemoryBack();
+
+if (config.roles.includes('http')) yieldToHttp();
 
 const endTracing = await openTracing(config, roles);
 try {
@@ -84,6 +90,11 @@ try {
   endMemory();
   await endTracing();
   port.close();
+}
+
+/** On Linux a priority is of the calling thread alone; elsewhere it would be of the whole process. */
+function yieldToHttp(): void {
+  if (process.platform === 'linux') setPriority(NICE);
 }
 
 function usesQueue(role: Role): boolean {

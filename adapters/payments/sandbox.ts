@@ -1,7 +1,13 @@
 // The sandbox for payments: checkout pages of this service that move no money. A session id holds the order itself, signed, so that
 // nobody can guess or change one, and none is stored.
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import type { Delivery, Sandbox, SandboxCheckout, SandboxPortal } from '../../http/payments.ts';
+import {
+  type Delivery,
+  isRecentSignature,
+  type Sandbox,
+  type SandboxCheckout,
+  type SandboxPortal,
+} from '../../http/payments.ts';
 
 const SESSION_MS = 24 * 3_600_000;
 /** An event's signature is valid for this long, as with other providers. */
@@ -55,6 +61,7 @@ export function openSandbox({ keys, base_url, now }: SandboxOptions): Sandbox {
       const signature = mac('event', `${timestamp_s}.${raw}`).toString('hex');
       return { raw, headers: { [SIGNATURE_HEADER]: `t=${timestamp_s},v1=${signature}` } };
     },
+    hasSignature: (header) => isRecentSignature(header(SIGNATURE_HEADER), now()),
     async read(raw, header) {
       const [, seconds, given] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header(SIGNATURE_HEADER)) ?? [];
       if (seconds === undefined || Math.abs(now() / 1000 - Number(seconds)) > TOLERANCE_S) return null;

@@ -5,6 +5,7 @@ import {
   type BillingInterval,
   type ChargingProvider,
   type CheckoutSession,
+  isRecentSignature,
   type Order,
   type OrderItem,
   PaymentProviderError,
@@ -173,6 +174,7 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
           if (!isMissing(error)) throw error;
         });
       }),
+    hasSignature: (header) => isRecentSignature(header('stripe-signature'), Date.now()),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));
       return event && { id: event.id, notices: await asked(() => noticesOf(event, from_stripe)) };

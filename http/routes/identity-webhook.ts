@@ -15,6 +15,8 @@ import { rawBody } from '../request-bodies.ts';
 import { routeOf } from '../route.ts';
 
 const MAX_BYTES = 128 * 1024;
+/** As Standard Webhooks say. */
+const SIGNED_WITHIN_S = 300;
 
 const wire = ({ accounts, config: { identity_webhook_secret: secret } }: Parts) => ({
   accounts,
@@ -92,6 +94,12 @@ const identityWebhook = route({
     example: { type: 'user.updated', data: { id: 'alice', email: 'alice@example.com', updated_at: 1769850300000 } },
   }),
   responses: { 204: { description: 'The service has the message.' } },
+  early(header, { webhook }) {
+    if (webhook === null) throw closed();
+    const given = (name: string) => header(`webhook-${name}`) || header(`svix-${name}`);
+    const age_s = Math.abs(Date.now() / 1000 - Number(given('timestamp') || Number.NaN));
+    if (given('id') === '' || given('signature') === '' || !(age_s <= SIGNED_WITHIN_S)) throw wrongSignature();
+  },
   async handler({ headers, body, command }, { accounts, webhook }) {
     if (webhook === null) throw closed();
     const message_id = headers['webhook-id'] ?? headers['svix-id'] ?? '';

@@ -27,6 +27,7 @@ const receive = route({
       example: { received: true },
     },
   },
+  early: (header, { events }) => events.early(header),
   async handler(request, { events }) {
     const position = await events.take(request.body, (name) => request.ctx.get(name), request.command());
     return { body: { received: true }, ...(position !== null && { position, is_early: true }) };

@@ -9,6 +9,7 @@ import { type AppOptions, createApp } from '../../http/app.ts';
 import type { JobFinder } from '../../http/callers/access.ts';
 import { bound } from '../../http/group.ts';
 import { openHeavyRequests } from '../../http/limits/heavy-requests.ts';
+import { openRawBodies } from '../../http/limits/raw-bodies.ts';
 import type { Route } from '../../http/route.ts';
 import { startServer } from '../../http/server/server.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
@@ -53,6 +54,7 @@ export async function startSample<Services>(
     trusted_proxies: [],
     https: false,
     heavy_requests: openHeavyRequests({ per_caller: 100, at_once: 100 }),
+    raw_bodies: openRawBodies(),
     seen: async () => {},
     await_position: async () => true,
     ...options,

@@ -9,7 +9,7 @@ import { systemRoutes } from '../../http/routes/system.ts';
 export type OpenApi = any;
 
 /** Every route that the service serves. */
-const SERVED_ROUTES: readonly Route<never>[] = [
+export const SERVED_ROUTES: readonly Route<never>[] = [
   ...ALL_ROUTES,
   ...systemRoutes(ALL_ROUTES, {
     log: pino({ level: 'silent' }),
