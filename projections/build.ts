@@ -19,7 +19,7 @@ import { pause } from '../time/pause.ts';
 import { type UrlsOf, withUrls } from './checked-urls.ts';
 import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
-import { BUILD_PART, PartCutter } from './parts.ts';
+import { BUILD_PART, FIRST_PARTS, PartCutter } from './parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
 import { isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
 
@@ -42,7 +42,9 @@ export interface BuildOptions {
 /** With as few events left, a build closes the gap while the live run waits. */
 const FEW_EVENTS = 1000;
 /** A build whose builders end one after the other, without a step forward, is no longer tried. */
-const MAX_BUILDERS = 5;
+export const MAX_BUILDERS = 8;
+/** So many small parts take a builder beyond what its predecessor ended at. */
+const SMALL_PARTS = 20;
 const MAX_REASON_CHARS = 1000;
 const FAILED = 'the build of a read model failed and waits for an operator: the live one stays, and all others go on';
 /** The interval between two looks for requested rebuilds. */
@@ -135,9 +137,10 @@ async function buildNext(options: BuildOptions, projection: Projection): Promise
   logger.info({ projection: projection.name, ...next }, 'building a read model');
   const target: Target = { projection, generation: next.generation, counter: 'next.parked' };
   let checkpoint = next.checkpoint;
+  const small_parts = next.builders.length > 1 ? SMALL_PARTS : 0;
   async function pass(inTurn: InTurn): Promise<number> {
     const until = fence.state.checkpoint;
-    const taken = await catchUp(options, target, { from: checkpoint, until }, inTurn);
+    const taken = await catchUp(options, target, { from: checkpoint, until, small_parts }, inTurn);
     signal.throwIfAborted();
     checkpoint = until;
     return taken;
@@ -264,13 +267,15 @@ function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: In
 export interface Range {
   from: Position;
   until: Position;
+  /** The number of small parts to begin with. Default: none. */
+  small_parts?: number;
 }
 
 /** Calls `take` with the events of a projection after `from` up to `until`, inclusive, part by part. Returns the number of events. */
 export async function readParts(
   { log, listing, signal }: Pick<BuildOptions, 'log' | 'listing' | 'signal'>,
   projection: Projection,
-  { from, until }: Range,
+  { from, until, small_parts = 0 }: Range,
   take: (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>,
 ): Promise<number> {
   let taken = 0;
@@ -281,12 +286,15 @@ export async function readParts(
     }
   }
   if (from >= until) return 0;
-  const cutter = new PartCutter([projection], BUILD_PART);
+  const cutter = new PartCutter([projection], small_parts > 0 ? FIRST_PARTS : BUILD_PART);
+  let parts = 0;
   for await (const event of log.readAll({ from, filter: { types: projection.types } })) {
     if (event.position > until) break;
     const part = cutter.add(event);
     taken += 1;
-    if (part) await takePart(part);
+    if (part === null) continue;
+    await takePart(part);
+    if (++parts === small_parts) cutter.limits = BUILD_PART;
   }
   await takePart(cutter.end(until));
   return taken;

@@ -23,9 +23,12 @@ export const LIVE_PART: PartLimits = { urls: 5000, bytes: 4 * 2 ** 20, jobs: 100
  */
 export const BUILD_PART: PartLimits = { urls: 100_000, bytes: 4 * 2 ** 20, jobs: 100, events: 1000 };
 
+/** The first parts of a builder whose predecessor ended before its first: a step forward takes a moment and little memory. */
+export const FIRST_PARTS: PartLimits = { urls: 1000, bytes: 2 ** 18, jobs: 10, events: 100 };
+
 export class PartCutter {
   readonly #projections: readonly Projection[];
-  readonly #limits: PartLimits;
+  #limits: PartLimits;
   #events: RecordedEvent[] = [];
   #urls = 0;
   #bytes = 0;
@@ -35,6 +38,11 @@ export class PartCutter {
 
   constructor(projections: readonly Projection[], limits: PartLimits) {
     this.#projections = projections;
+    this.#limits = limits;
+  }
+
+  /** Of the parts to come. */
+  set limits(limits: PartLimits) {
     this.#limits = limits;
   }
 

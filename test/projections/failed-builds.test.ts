@@ -1,6 +1,7 @@
 // Builds that fail, or whose builders end one after the other: the live documents stay, other builds go on, and an operator's
 // rebuild goes on with the build.
 import test from 'ava';
+import { MAX_BUILDERS } from '../../projections/build.ts';
 import type { Projection } from '../../projections/projection.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import {
@@ -78,10 +79,10 @@ test('a build whose builders end one after the other without a step is given up,
   const stores = await openTestStores(t);
   await count(stores.log, 20);
   await project(stores, [counting(1, 1)]);
-  for (let n = 0; n < 5; n++) await killedBuild(stores, `${n}`, 0);
+  for (let n = 0; n < MAX_BUILDERS; n++) await killedBuild(stores, `${n}`, 0);
   t.is((await stateOf(stores)).failed, null);
   await project(stores, [counting(2, 1)]);
-  t.regex((await stateOf(stores)).failed!.reason, /its last 5 tries ended/);
+  t.regex((await stateOf(stores)).failed!.reason, /its last 8 tries ended/);
   t.is((await stateOf(stores)).version, 1);
   await count(stores.log, 5);
   await project(stores, [counting(2, 1)]);
@@ -104,6 +105,19 @@ test('a build whose builders end one after the other, each after a step, is done
   t.is(await tally(stores), 12);
 });
 
+test('a builder whose predecessor ended before its first part takes small parts, and then large ones again', async (t) => {
+  const stores = await openTestStores(t);
+  await count(stores.log, 2_500);
+  await project(stores, [counting(1, 1)]);
+  const parts: number[] = [];
+  await killedBuild(stores, 'first', 0);
+  await project(stores, [counting(2, 1, (events) => parts.push(events))]);
+  t.is(parts[0], 100);
+  t.deepEqual(new Set(parts.slice(0, 20)), new Set([100]));
+  t.is(parts[20], 500);
+  t.is(await tally(stores), 2_500);
+});
+
 test('one builder that begins again and again, as two do that overtake each other, is not counted as many', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 3);
@@ -112,7 +126,7 @@ test('one builder that begins again and again, as two do that overtake each othe
   t.is((await stateOf(stores)).failed, null);
 });
 
-test('an error of the store that does not pass gives the build up after five tries, and one that passes never', async (t) => {
+test('an error of the store that does not pass gives the build up after some tries, and one that passes never', async (t) => {
   t.timeout(120_000);
   const stores = await openTestStores(t);
   await count(stores.log, 3);
@@ -133,7 +147,7 @@ test('an error of the store that does not pass gives the build up after five tri
     const running = startProjector(stores, [failing], ended.signal);
     await until(async () => (code === 'unavailable' ? failures > 6 : (await stateOf(stores)).failed !== null));
     if (code === 'unavailable') t.is((await stateOf(stores)).failed, null);
-    else t.is(failures, 5);
+    else t.is(failures, MAX_BUILDERS);
     is_full = false;
     ended.abort();
     await running;
