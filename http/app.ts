@@ -169,6 +169,7 @@ function serve(
 
     const expected = waits ? positions.expected(position, caller?.user_id) : null;
     const is_fresh = expected === null || (await options.await_position(expected, () => restTurn(ctx.req)));
+    if (expected !== null && is_fresh) positions.seen(caller?.user_id, expected);
     /** What reads do not find may be what the caller has just written. */
     const lagging = (thrown: unknown): never => {
       const is_missing = thrown instanceof HttpError && thrown.status === 404;
@@ -182,8 +183,10 @@ function serve(
     };
     route.early?.((name) => ctx.get(name), undefined);
     const found = await jobNow();
-    const signal = clientSignal(ctx);
-    if (route.heavy || route.lasting) restTurn(ctx.req);
+    let of_client: AbortSignal | undefined;
+    /** Most handlers need none. */
+    const signal = () => (of_client ??= clientSignal(ctx));
+    if (route.heavy !== false || route.lasting) restTurn(ctx.req);
     const heavy = isHeavy(route, ctx) ? entered(ctx, options.heavy_requests) : null;
     const rest = () => heavy?.rest();
     // A store that is away says nothing about the credentials.
@@ -195,15 +198,20 @@ function serve(
           (refusal: unknown) => !(refusal instanceof HttpError && refusal.status < 500),
         );
     const handle = async (body: unknown): Promise<Reply> => {
-      const has_waited = await heavy?.work(signal);
+      const has_waited = await heavy?.work(signal());
       // Meanwhile the job may have been deleted, or its results may have expired.
       const job = has_waited ? await jobNow() : found;
       // The body, and the turn of a large request, may have taken minutes.
       options.maintenance?.admit(route, caller);
       const { params, query, headers } = input;
       const sent = { params, query, headers, body };
-      const about = { caller, job, request_id, command, ip, signal, isStillAdmitted, rest, ctx };
-      const request: RouteRequest = { route, ...sent, ...about };
+      const about = { caller, job, request_id, command, ip, isStillAdmitted, rest, ctx };
+      const request: RouteRequest = {
+        ...{ route, ...sent, ...about },
+        get signal() {
+          return signal();
+        },
+      };
       return await Promise.resolve(route.handler(request, undefined)).finally(rest);
     };
     const reply = await withBody(ctx, route, checks, options, handle).catch(lagging);

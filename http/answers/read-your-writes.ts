@@ -26,5 +26,9 @@ export function openReadYourWrites() {
       const before = last.get(user_id) ?? '';
       if (position > before) last.set(user_id, position);
     },
+    /** Reads see this position, so that the caller's next ones need not ask. */
+    seen(user_id: string | undefined, position: string): void {
+      if (user_id !== undefined && last.get(user_id) === position) last.delete(user_id);
+    },
   };
 }

@@ -80,6 +80,17 @@ test("a command answers its position, and its caller's next read waits for it", 
   await sample.close();
 });
 
+test('once reads see the position of a command, its caller waits for no read model until the next command', async (t) => {
+  const { sample, log, as, write } = await start();
+  await write('005');
+  for (let n = 0; n < 3; n++) await sample.request('/read', { as });
+  t.deepEqual(log, ['await 005']);
+  await write('007');
+  await sample.request('/read', { as });
+  t.deepEqual(log, ['await 005', 'await 007']);
+  await sample.close();
+});
+
 test('the answer to a command is sent after reads see its position, unless the route answers early', async (t) => {
   const { sample, log, as } = await start();
   const saved = await sample.request('/save', { method: 'PUT', as });
