@@ -15,6 +15,9 @@ const KILL_MS = 20_000;
 /** The errors of LOG_FILE and of other files that the start opens. */
 const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
 
+// The stores, uploads and logs are its user's alone, whoever made the folder.
+process.umask(0o077);
+
 let config: Config | null = null;
 let logger: Logger | null = null;
 try {

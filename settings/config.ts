@@ -154,7 +154,7 @@ export const SETTINGS = {
   ),
   OTEL_TRACES_SAMPLER_ARG: setting<number>(
     1,
-    'The share of traces that is kept; a caller that sends a traceparent decides for its own.',
+    'The share of traces that is kept, whatever a caller sends as a traceparent.',
     'a number from 0 to 1',
     (given) => (/^(0|1|0?\.\d{1,9})$/.test(given) ? Number(given) : undefined),
   ),

@@ -96,6 +96,27 @@ test.serial('a receiver that is away costs spans and nothing else', async (t) =>
   t.is(events.filter(({ type }) => type === 'JobCompleted').length, 1);
 });
 
+test.serial('a caller decides neither that its request is traced, nor that it is not', async (t) => {
+  for (const [ratio, flag] of [
+    ['0', '01'],
+    ['1', '00'],
+  ] as const) {
+    const { spans, url } = await startReceiver(t);
+    const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: ratio, ROLES: 'http' };
+    const service = await startTestService(settings);
+    try {
+      // The id of the lowest value would be kept at any ratio.
+      for (const trace of [TRACE, `${'0'.repeat(31)}1`]) {
+        const headers = { traceparent: `00-${trace}-${CALLER}-${flag}` };
+        t.is((await fetch(`${service.url}/credits/packages`, { headers })).status, 200);
+      }
+    } finally {
+      await service.stop();
+    }
+    t.is(spans.filter(({ name }) => name === 'GET /credits/packages').length, ratio === '0' ? 0 : 2);
+  }
+});
+
 test.serial('what a caller sends as a traceparent is no more than that', async (t) => {
   const { spans, url } = await startReceiver(t);
   const service = await startTestService({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ROLES: 'http,projector' });

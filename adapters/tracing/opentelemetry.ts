@@ -7,6 +7,8 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type Sampler,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
@@ -33,6 +35,21 @@ const CLOSE_MS = 2_000;
 const MAX_LINKS = 32;
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
 
+/**
+ * A request is kept or not by this service alone: what a caller sends as a traceparent names a trace, and neither its flag nor its id, which
+ * the caller chose, decides. Every later step does as the request that caused it.
+ */
+function openSampler(ratio: number): Sampler {
+  const of_steps = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) });
+  return {
+    shouldSample(within, trace_id, name, kind, attributes, links) {
+      if (kind !== SpanKind.SERVER) return of_steps.shouldSample(within, trace_id, name, kind, attributes, links);
+      return { decision: Math.random() < ratio ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD };
+    },
+    toString: () => `requests and steps, ${ratio}`,
+  };
+}
+
 /** For one thread, which has one at a time. */
 export function openOpenTelemetry({ endpoint, ratio, version, roles }: OpenTelemetryOptions): OpenTelemetry {
   const own = { 'service.name': 'url-checker', 'service.version': version, 'url_checker.roles': roles.join() };
@@ -41,7 +58,7 @@ export function openOpenTelemetry({ endpoint, ratio, version, roles }: OpenTelem
     resource: defaultResource()
       .merge(resourceFromAttributes(own))
       .merge(detectResources({ detectors: [envDetector] })),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    sampler: openSampler(ratio),
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: new OTLPTraceExporter({
