@@ -116,9 +116,9 @@ const UNIT_BYTES = 6;
 
 /** Returns an upper bound of an outcome's size in bytes, without the cost of making its JSON. */
 function mostBytes(outcome: Outcome): number {
-  const { final_url, redirect_chain, content_type, protection, meta_refresh, earlier_attempts } = outcome;
+  const { final_url, redirect_chain, content_type, protection, meta_refresh, tls_detail, earlier_attempts } = outcome;
   let units = 0;
-  for (const text of [final_url, content_type, protection, meta_refresh]) units += text?.length ?? 0;
+  for (const text of [final_url, content_type, protection, meta_refresh, tls_detail]) units += text?.length ?? 0;
   for (const text of redirect_chain) units += text.length;
   return FIXED_BYTES + UNIT_BYTES * units + EARLIER_ATTEMPT_BYTES * (earlier_attempts?.length ?? 0);
 }

@@ -25,7 +25,7 @@ type Shared = Required<Omit<URLChecked['usual'], 'proxy_id'>>;
 type Difference = URLChecked['differences'][number];
 const SHARED = Object.keys(USUAL) as (keyof Shared)[];
 /** Optional fields that few outcomes have. */
-const RARE = ['redirect_statuses', 'meta_refresh', 'tried_ms', 'by_circuit', 'earlier_attempts'] as const;
+const RARE = ['redirect_statuses', 'meta_refresh', 'tls_detail', 'tried_ms', 'by_circuit', 'earlier_attempts'] as const;
 const proxyOf = ({ proxy_id = null }: Pick<Outcome, 'proxy_id'>) => proxy_id;
 
 /**

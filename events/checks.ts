@@ -47,6 +47,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const MAX_FOUND_URL_CHARS = 8192;
 export const MAX_CONTENT_TYPE_CHARS = 256;
 const MAX_PROTECTION_CHARS = 64;
+const MAX_TLS_DETAIL_CHARS = 400;
 /** The most hops that an event keeps; a check follows fewer. */
 const MAX_REDIRECTS_KEPT = 21;
 
@@ -86,6 +87,13 @@ export const Outcome = Type.Object({
   tried_ms: Type.Optional(
     Type.Integer({
       description: 'Time from the start of the first attempt to the end of the last one. Missing for one attempt.',
+    }),
+  ),
+  tls_detail: Type.Optional(
+    Type.String({
+      maxLength: MAX_TLS_DETAIL_CHARS,
+      description:
+        'What is wrong with the certificate or the handshake, in words for the owner of the site. Missing without an error of TLS.',
     }),
   ),
   by_circuit: Type.Optional(
@@ -194,6 +202,7 @@ export function boundedOutcome(outcome: Outcome): Outcome {
     isWithin(content_type, MAX_CONTENT_TYPE_CHARS) &&
     isWithin(protection, MAX_PROTECTION_CHARS) &&
     isWithin(meta_refresh, MAX_FOUND_URL_CHARS) &&
+    isWithin(outcome.tls_detail, MAX_TLS_DETAIL_CHARS) &&
     redirect_chain.length <= MAX_REDIRECTS_KEPT &&
     (earlier_attempts?.length ?? 0) <= MAX_EARLIER_ATTEMPTS &&
     redirect_chain.every((url) => isWithin(url, MAX_FOUND_URL_CHARS));
@@ -206,6 +215,7 @@ export function boundedOutcome(outcome: Outcome): Outcome {
     content_type: content_type && cut(content_type, MAX_CONTENT_TYPE_CHARS),
     protection: protection && cut(protection, MAX_PROTECTION_CHARS),
     ...(meta_refresh ? { meta_refresh: cut(meta_refresh, MAX_FOUND_URL_CHARS) } : {}),
+    ...(outcome.tls_detail ? { tls_detail: cut(outcome.tls_detail, MAX_TLS_DETAIL_CHARS) } : {}),
     ...(earlier_attempts ? { earlier_attempts: earlier_attempts.slice(-MAX_EARLIER_ATTEMPTS) } : {}),
   };
 }

@@ -66,6 +66,7 @@ export function toStored(_id: string, row: CheckedUrl, row_shift = 0): StoredRes
   if (row.protection !== null) stored.protection = row.protection;
   if (row.attempts !== 1) stored.attempts = row.attempts;
   if (row.meta_refresh !== undefined) stored.meta_refresh = row.meta_refresh;
+  if (row.tls_detail !== undefined) stored.tls_detail = row.tls_detail;
   if (row.tried_ms !== undefined) stored.tried_ms = row.tried_ms;
   if (row.by_circuit !== undefined) stored.by_circuit = row.by_circuit;
   if (row_shift !== 0) stored.row_shift = row_shift;
@@ -94,6 +95,7 @@ export function toResult(stored: StoredResult): ResultDocument {
   };
   if (stored.redirect_statuses !== undefined) result.redirect_statuses = stored.redirect_statuses;
   if (stored.meta_refresh !== undefined) result.meta_refresh = stored.meta_refresh;
+  if (stored.tls_detail !== undefined) result.tls_detail = stored.tls_detail;
   if (stored.tried_ms !== undefined) result.tried_ms = stored.tried_ms;
   if (stored.by_circuit !== undefined) result.by_circuit = stored.by_circuit;
   if (stored.row_shift !== undefined) result.row_shift = stored.row_shift;

@@ -85,6 +85,7 @@ export class Check implements Task {
   #earlier: EarlierAttempt[] | null = null;
 
   #by_circuit = false;
+  #tls_detail: string | null = null;
 
   #points = 0;
   #work_points = 0;
@@ -156,6 +157,7 @@ export class Check implements Task {
   step(exchange: Exchange, now: number): Step {
     const { failure } = exchange;
     this.#ended_at = now;
+    this.#tls_detail = exchange.tls_detail;
     this.#proxy_id = exchange.connection.proxy?.endpoint.id ?? null;
     if (failure !== null) {
       return isTemporaryError(failure) && this.#mayRetry() ? this.#retry(failure, null) : this.#failed(failure);
@@ -296,6 +298,7 @@ export class Check implements Task {
     };
     if (this.#chain.length > 0) outcome.redirect_statuses = this.#chain_statuses;
     if (this.#attempts > 1) outcome.tried_ms = Math.max(0, Math.round(this.#ended_at - this.#first_at));
+    if (this.#tls_detail !== null) outcome.tls_detail = this.#tls_detail;
     if (this.#by_circuit) outcome.by_circuit = true;
     if (this.#meta_refresh !== null) outcome.meta_refresh = this.#meta_refresh;
     if (this.#proxy_id !== null) outcome.proxy_id = this.#proxy_id;

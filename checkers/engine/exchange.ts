@@ -8,6 +8,7 @@ import type { Connection, SecondLook } from './connections.ts';
 import { bytesReadAtEnd, errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
 import { MAX_ANSWER_BYTES } from './limits.ts';
+import { tlsDetailOf } from './tls-details.ts';
 
 /** An unwanted body up to this size is read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES = 64 * 1024;
@@ -61,6 +62,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
 
   /** Null when a response came: `status` and `headers` describe it. */
   failure: ErrorCode | null = null;
+  /** What is wrong with the TLS of the server, for its owner. */
+  tls_detail: string | null = null;
   /** The machine lacked resources for the request: the failure says nothing of the URL. */
   is_shortage = false;
   /** How another request may get the answer that this one did not: the answer is malformed, or the server wants HTTP/2. */
@@ -157,6 +160,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     if (this.#phase !== 'body') {
       const code = errorCodeOf(error, this.#phase === 'waiting');
       this.failure = code === 'connection_reset' && this.connection.got_alert ? 'tls_failed' : code;
+      if (this.failure.startsWith('tls_')) this.tls_detail = tlsDetailOf(error);
       if (isHttp2Wanted(error)) this.second_look = 'h2';
       else if (isStrictness(error) || this.#endsInHead(error)) this.second_look = 'lenient';
       this.is_shortage = isShortage(error);

@@ -10,6 +10,7 @@ import type { Fault } from '../proxies/tries.ts';
 import { requestTunnel } from '../proxies/tunnel.ts';
 import { CheckFailure, isShortage, Shortage } from './errors.ts';
 import type { Resolver } from './resolver.ts';
+import { issuerOfRefused } from './tls-details.ts';
 
 const CACHED_SESSIONS = 1000;
 /** A certificate is verified again after this long: a server may resume the sessions of one that has expired since. */
@@ -167,6 +168,9 @@ export class Sockets {
     owner.socket = socket;
     this.#open.add(socket);
     let pending = true;
+    let issuer: string | undefined;
+    // A refused certificate is gone with its connection before the error comes.
+    if (secure) socket.prependOnceListener('secure', () => (issuer = issuerOfRefused(socket as tls.TLSSocket)));
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       if (!pending) return;
       pending = false;
@@ -177,6 +181,7 @@ export class Sockets {
       if (error.code?.startsWith('ERR_SSL_') === true && error.code.includes('_ALERT_')) owner.got_alert = true;
       if (!pending) return;
       pending = false;
+      if (issuer !== undefined) Object.assign(error, { issuer });
       then(error);
     });
     socket.once('close', () => {

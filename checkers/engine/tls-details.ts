@@ -1,0 +1,52 @@
+// What is wrong with the TLS of a server, in words that its owner can act on.
+import type { TLSSocket } from 'node:tls';
+
+const LACKS_CHAIN =
+  'The server does not send the certificate of the authority that issued its own. Install the whole chain, with the intermediate certificates. ' +
+  'Some browsers fetch the missing one; other programs refuse the site';
+
+const DETAILS: { readonly [code: string]: string } = {
+  CERT_HAS_EXPIRED: 'The certificate, or one of its chain, has expired. Renew it, and reload the server.',
+  CERT_NOT_YET_VALID: 'The certificate is not valid yet. Look at the clock of the machine that issued it.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate is signed by itself. Get one of a public authority.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The chain ends at an authority that is not public. Get a certificate of a public one.',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: LACKS_CHAIN,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: LACKS_CHAIN,
+  UNABLE_TO_GET_ISSUER_CERT: LACKS_CHAIN,
+  CERT_REVOKED: 'The authority has revoked the certificate. Get a new one.',
+  CERT_SIGNATURE_FAILURE: 'A signature in the chain is wrong. Install the chain anew.',
+  INVALID_PURPOSE: 'The certificate is not for servers. Get one that is.',
+  EPROTO: 'The server and the checker found no common version or cipher of TLS.',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'The port does not speak TLS. Use http, or another port.',
+  ERR_SSL_UNSUPPORTED_PROTOCOL:
+    'The server knows only versions of TLS that browsers no longer speak. Offer TLS 1.2 or 1.3.',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'The server refuses TLS 1.2 and 1.3. Offer one of them.',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'The server demands a certificate of its clients.',
+};
+
+interface TlsError {
+  code?: string;
+  reason?: string;
+  /** The common name of the authority whose certificate is missing. */
+  issuer?: string;
+}
+
+/** Who issued a certificate that the handshake did not verify; undefined for the others, which the caller need not read. */
+export function issuerOfRefused(socket: TLSSocket): string | undefined {
+  // Node tells of a refusal after it has dropped the connection with the certificate; its handle knows before.
+  const { _handle: handle } = socket as { _handle?: { verifyError?(): Error | null } };
+  if (handle?.verifyError?.() == null) return undefined;
+  const { issuer } = socket.getPeerCertificate();
+  const name = issuer?.CN ?? issuer?.O;
+  return name === undefined ? undefined : `${name}`;
+}
+
+/** What the error says of the server; null where only its code says something. */
+export function tlsDetailOf(error: Error): string | null {
+  const { code = '', reason, issuer } = error as TlsError;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `The certificate is for another name: ${reason ?? 'it names none'}`;
+  const detail = DETAILS[code] ?? null;
+  if (detail !== LACKS_CHAIN) return detail;
+  return `${detail}.${issuer === undefined ? '' : ` Missing: the certificate of "${issuer}".`}`;
+}

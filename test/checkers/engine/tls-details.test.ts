@@ -1,0 +1,36 @@
+// What a result says of the TLS of a server, in words for its owner.
+import test from 'ava';
+import { createEngine } from '../../../checkers/engine/engine.ts';
+import { tlsDetailOf } from '../../../checkers/engine/tls-details.ts';
+import { startRawServer } from '../../support/raw-server.ts';
+import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
+
+const ROWS: readonly [what: string, cert: string, ca: string, error_code: string, detail: RegExp][] = [
+  ['an expired certificate', EXPIRED, AUTHORITY, 'tls_expired', /expired\. Renew it/],
+  ['a certificate for another name', OTHER_HOST, AUTHORITY, 'tls_hostname', /another name: .*127\.0\.0\.1/],
+  ['a certificate signed by itself', SELF_SIGNED, AUTHORITY, 'tls_untrusted', /signed by itself/],
+  [
+    'a chain without its authority',
+    GOOD,
+    SELF_SIGNED,
+    'tls_untrusted',
+    /whole chain.* Missing: the certificate of ".+"\.$/,
+  ],
+];
+for (const [what, cert, ca, error_code, detail] of ROWS) {
+  test(`a result says what is wrong with ${what}`, async (t) => {
+    const server = await startRawServer((socket) => socket.end(), { cert, key: SERVER_KEY });
+    const limits = { concurrency: 1, per_host: 1, timeout_ms: 15_000, retries: 0 };
+    const engine = createEngine({ ...limits, allow_addresses: ['127.0.0.0/8'], user_agent: 'test' }, { ca });
+    t.teardown(async () => {
+      await engine.close();
+      await server.close();
+    });
+    const { tls_detail = '', ...outcome } = await engine.check(`https://127.0.0.1:${server.port}/`);
+    t.like(outcome, { error_code });
+    t.regex(tls_detail, detail);
+  });
+}
+
+test('an error that only its code describes has no words', (t) =>
+  t.is(tlsDetailOf(Object.assign(new Error('?'), { code: 'ERR_SSL_OTHER' })), null));
