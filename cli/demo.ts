@@ -36,7 +36,7 @@ const user = `demo-${Date.now()}`;
 const folder = await mkdtemp(join(tmpdir(), 'url-checker-demo-'));
 const may_write = await isWritable('data/demo');
 const data_dir = may_write ? 'data/demo' : join(folder, 'data');
-const results = may_write ? 'results.csv' : join(folder, 'results.csv');
+const results = may_write ? 'results.csv' : join(tmpdir(), 'url-checker-results.csv');
 await mkdir(data_dir, { recursive: true });
 const { service, config, url, client } = await startLocalService(user, {
   DATA_DIR: data_dir,
@@ -71,7 +71,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** In a project that cannot be written the demo leaves nothing. */
+/** In a project that cannot be written the demo leaves nothing but its results, in the folder of temporary files. */
 async function isWritable(path: string): Promise<boolean> {
   try {
     await mkdir(path, { recursive: true });
