@@ -51,6 +51,9 @@ export type ClassifiedUrl = CheckableUrl | { category: 'invalid'; reason: Invali
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
+/** Most texts have none of these characters, and need no closer look. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const CONTROL_OR_BRACE = /[\u0000-\u001f\u007f-\u009f{<]/;
 const HTTP = /^https?:/i;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const HOST_AND_PORT = /^([^/?#:]*):\d+(?:[/?#]|$)/;
@@ -72,9 +75,11 @@ export function classifyUrl(submitted: string, options: ClassifyOptions): Classi
   const text = submitted.trim();
   if (text.length === 0) return invalid('empty');
   if (text.length > options.max_url_chars) return invalid('too_long');
-  if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
+  if (CONTROL_OR_BRACE.test(text)) {
+    if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
+    if (PLACEHOLDER.test(text)) return invalid('placeholder');
+  }
   if (text.includes('\ufffd') || !text.isWellFormed()) return invalid('undecodable');
-  if (PLACEHOLDER.test(text)) return invalid('placeholder');
   if (HTTP.test(text)) return classifyAbsolute(text, options);
   if (SCHEME.test(text) && !isHostAndPort(text)) return invalid('unsupported_scheme');
   return classifyWithoutPrefix(text, options);

@@ -95,6 +95,8 @@ async function* textCells(
   const reading = { has_notes: is_prose || column.has_notes, takes_names: !is_prose && column.takes_names };
   const indexes = takes_all ? indexesOf(column) : [column.index];
   const last = column.header === null ? -1 : column.header.length - 1;
+  const is_simple = !takes_all && reading.takes_names;
+  const placeOf = (row: number, index: number) => (takes_all ? { row, column: index } : { row });
   const breathe = breather();
   const records = readRecords(readText(source, encoding), { delimiter, max_row_chars: limits.max_row_chars });
   for await (const some of records) {
@@ -104,12 +106,11 @@ async function* textCells(
       if (row < column.first_data_row) continue;
       // A column may have its first URL far below the beginning.
       for (const index of takes_all ? cells.keys() : indexes) {
-        const place = takes_all ? { row, column: index } : { row };
         const value = cells[index];
         if (value === undefined || (!indexes.includes(index) && !holdsUrl(value))) continue;
         const has_more = index === last && cells.length > index + 1;
         if (may_be_plain && !has_more && isPlain(value)) {
-          page.push({ ...place, ...textOf(value, reading) });
+          page.push(is_simple ? { row, value } : { ...placeOf(row, index), ...textOf(value, reading) });
           continue;
         }
         for (const text of has_more && !is_prose ? lastTexts(cells, index, delimiter!) : [value]) {
@@ -117,7 +118,8 @@ async function* textCells(
           for (const texts of slicedTexts(text, reading)) {
             for (const one of texts) {
               const is_own = indexes.includes(index) && !is_prose;
-              if (is_own || (isAttempt(one.value) && one.refused !== 'prefix_missing')) page.push({ ...place, ...one });
+              if (is_own || (isAttempt(one.value) && one.refused !== 'prefix_missing'))
+                page.push({ ...placeOf(row, index), ...one });
             }
             const pause = breathe();
             if (pause === undefined && page.length < PAGE_CELLS) continue;
