@@ -62,7 +62,7 @@ export const BESIDES_PORTS = {
   // A link of S3 has the header of a download in it. The setting says what there is to know of a bucket.
   blobs: ['http/export/file-name.ts', 'settings/blob-url.ts'],
   // Webhooks go where their owners say: there is one address guard, the checker's.
-  'webhook-sender': ['addresses', 'errors', 'limits', 'resolver', 'retries'].map(
+  'webhook-sender': ['addresses', 'dns/lookup', 'errors', 'limits', 'resolver', 'retries'].map(
     (name) => `checkers/engine/${name}.ts`,
   ),
 };

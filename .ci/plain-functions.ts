@@ -8,7 +8,6 @@ import { type FunctionDeclaration, type Module, type Pattern, parseSync, type Ts
 /** These ask the machine, or make files or sockets of what they get. */
 const EFFECTS = [
   'compactFiles',
-  'createDnsLookup',
   'isThere',
   'openFilesAllowed',
   'openOutboxMailer',

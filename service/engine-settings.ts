@@ -3,7 +3,8 @@ import type { EngineSettings } from '../checkers/engine/engine.ts';
 import type { Config } from '../settings/config.ts';
 
 export const engineSettings = (config: Config): EngineSettings => ({
-  concurrency: config.checker_concurrency,
+  ...(config.checker_concurrency !== null && { concurrency: config.checker_concurrency }),
+  concurrency_limit: config.checker_concurrency_limit,
   per_host: config.checker_per_host,
   host_gap_ms: config.checker_host_gap_ms,
   timeout_ms: config.checker_timeout_ms,

@@ -159,7 +159,17 @@ export const SETTINGS = {
     (given) => (/^(0|1|0?\.\d{1,9})$/.test(given) ? Number(given) : undefined),
   ),
 
-  CHECKER_CONCURRENCY: integer(ENGINE.concurrency, 1, 10_000, 'The most URLs in flight in one checker.'),
+  CHECKER_CONCURRENCY: amount(
+    1,
+    10_000,
+    'The most URLs in flight in one checker; unset: as many as its machine allows.',
+  ),
+  CHECKER_CONCURRENCY_LIMIT: integer(
+    ENGINE.concurrency_limit,
+    1,
+    65_536,
+    'The most URLs in flight in one checker while CHECKER_CONCURRENCY is unset.',
+  ),
   CHECKER_PER_HOST: integer(ENGINE.per_host, 1, 1000, 'The most URLs in flight to one host, over all checkers.'),
   CHECKER_HOST_GAP_MS: integer(
     ENGINE.host_gap_ms,

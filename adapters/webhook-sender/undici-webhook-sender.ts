@@ -3,9 +3,10 @@
 import { isIP, type Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 import { type AddressGuard, createAddressGuard } from '../../checkers/engine/addresses.ts';
+import { DnsLookup } from '../../checkers/engine/dns/lookup.ts';
 import { CheckFailure, errorCodeOf, isShortage, Shortage } from '../../checkers/engine/errors.ts';
 import { MAX_ANSWER_BYTES } from '../../checkers/engine/limits.ts';
-import { createDnsLookup, createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
+import { createResolver, type Lookup, type Vetted } from '../../checkers/engine/resolver.ts';
 import { parseRetryAfter } from '../../checkers/engine/retries.ts';
 import type { WebhookAnswer, WebhookSender } from '../../processes/webhook-sender.ts';
 
@@ -29,7 +30,7 @@ export interface WebhookSenderOptions {
 export function openUndiciWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { timeout_ms = TIMEOUT_MS, ca } = options;
   const guard = createAddressGuard(options.allow_addresses);
-  const dns = options.lookup ? null : createDnsLookup();
+  const dns = options.lookup ? null : new DnsLookup();
   const resolver = createResolver(guard, options.lookup ?? dns!.lookup, () => performance.now());
 
   return {

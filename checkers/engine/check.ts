@@ -156,12 +156,10 @@ export class Check implements Task {
   /** The next step after an exchange that has ended. */
   step(exchange: Exchange, now: number): Step {
     const { failure } = exchange;
-    this.#ended_at = now;
     this.#tls_detail = exchange.tls_detail;
     this.#proxy_id = exchange.connection.proxy?.endpoint.id ?? null;
-    if (failure !== null) {
-      return isTemporaryError(failure) && this.#mayRetry() ? this.#retry(failure, null) : this.#failed(failure);
-    }
+    if (failure !== null) return this.stepAfter(failure, now);
+    this.#ended_at = now;
     const { status, headers } = exchange;
     this.#status = status;
     this.#final = this.current;
@@ -177,6 +175,12 @@ export class Check implements Task {
     const is_judged = status < 300 && this.#protection === null && !this.#is_root;
     if (is_judged && body !== null && this.#suspect(exchange, body)) return 'probe';
     return this.conclude('unknown');
+  }
+
+  /** The next step after a request that failed, or was not sent because its host has no address. */
+  stepAfter(failure: ErrorCode, now: number): Step {
+    this.#ended_at = now;
+    return isTemporaryError(failure) && this.#mayRetry() ? this.#retry(failure, null) : this.#failed(failure);
   }
 
   /** The outcome of the last answer, given the verdict of its folder's probe. */

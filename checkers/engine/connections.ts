@@ -10,8 +10,11 @@ import { MAX_HEAD_BYTES } from './limits.ts';
 import { type Linked, LinkedList } from './linked-list.ts';
 import { type ConnectDone, type ConnectOptions, type SocketOwner, type SocketSettings, Sockets } from './sockets.ts';
 
-/** How long an idle connection waits for its origin's next URL, as in undici: most servers close it after 5 s. */
-const LINGER_MS = 4000;
+/**
+ * How long an idle connection waits for its origin's next URL. Lists come back to a host after tens of seconds, and servers
+ * that want their connection back sooner close it or say so (`Keep-Alive: timeout=5`), which undici heeds.
+ */
+const LINGER_MS = 60_000;
 /**
  * Above this limit the pool destroys the oldest idle connections. Lists alternate between thousands of hosts, and a new
  * connection costs as much as two requests; an idle one costs 7 KB, or 27 KB with TLS, and no time.
@@ -47,8 +50,6 @@ export class Connection implements SocketOwner, Linked<Connection> {
   readonly address_at: number;
   /** Number of sockets opened. A request that fails on a socket used before may be sent again on a new one. */
   made = 0;
-  /** Whether the DNS lookup runs: a request that times out meanwhile fails with `dns_failed`. */
-  resolving = false;
   fault: Fault = 'none';
   got_alert = false;
   readonly offers_h2: boolean;
@@ -82,6 +83,7 @@ export class Connection implements SocketOwner, Linked<Connection> {
       // The engine's sweep enforces the time limits.
       headersTimeout: 0,
       bodyTimeout: 0,
+      keepAliveTimeout: LINGER_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
     });
   }
@@ -157,6 +159,10 @@ export class Connections {
     this.#hosts.set(hostname, host);
     const proxy = this.#settings.proxies?.take(avoided) ?? null;
     return new Connection(hostname, origin, this.#sockets, proxy, avoided.size, look);
+  }
+
+  hasIdle(hostname: string, origin: string): boolean {
+    return this.#hosts.get(hostname)?.idle.some((one) => one.origin === origin && one.socket !== null) === true;
   }
 
   /** Returns a connection whose request has ended. */

@@ -13,6 +13,8 @@ import { tlsDetailOf } from './tls-details.ts';
 /** An unwanted body up to this size is read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES = 64 * 1024;
 
+/** A server that says nothing for this long is silent: four of five answer sooner. */
+const SILENT_MS = 1000;
 /** Most 1xx responses before the final one. */
 const MAX_INTERIM = 100;
 /** A body in more pieces is copied to one buffer, because a piece takes far more memory than its bytes. */
@@ -26,7 +28,7 @@ const NO_HEADERS: IncomingHttpHeaders = {};
 const NO_CHUNKS: Buffer[] = [];
 
 export interface Limits {
-  /** From the start of the request to the established connection, DNS and TLS included. */
+  /** From the start of the request to the established connection, TLS included. */
   connect_ms: number;
   /** From the headers of a response to the end of its body. */
   body_ms: number;
@@ -173,6 +175,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     return this.#phase === 'waiting' && bytesReadAtEnd(error) > this.#read_before;
   }
 
+  /** Whether the server has said nothing for some time. */
+  isSilent(now: number): boolean {
+    return this.#phase !== 'body' && now - this.#phase_at > SILENT_MS;
+  }
+
   /** Ends the exchange when one of its limits, also that of its bytes, or the attempt's `deadline` has passed. */
   sweep(now: number, deadline: number): void {
     const { connect_ms, body_ms } = this.#owner.limits;
@@ -180,7 +187,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     const late = now >= deadline;
     if (this.#phase === 'connecting') {
       if (!late && elapsed < connect_ms) return;
-      this.failure = this.connection.resolving ? 'dns_failed' : 'connect_timeout';
+      this.failure = 'connect_timeout';
       this.#end(false);
       return;
     }

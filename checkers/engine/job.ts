@@ -14,7 +14,7 @@ export interface Waiter {
 }
 
 /** The state of a check. The head of `lifecycle.ts` draws the transitions. */
-export type State = 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' | 'done';
+export type State = 'resolving' | 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' | 'done';
 
 export class Job extends Check implements Placed {
   readonly waiter: Waiter;

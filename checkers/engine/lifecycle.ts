@@ -9,9 +9,11 @@
 //               │  │                ▼                 │
 //               │  └─ closed ──── parked ─ half-open ─┘   a failed trial gives all that are parked its failure ──▶ done
 //
+// Before it is queued it is `resolving`, unless the name of its host is known or a connection to its origin is open.
 // A hold ends every check that is not asking, with `NotStarted`; an abort ends every check. The sweep looks at all checks
 // many times a second and enforces their time limits, so that no request needs a timer of its own.
 import type { Outcome } from '../../events/checks.ts';
+import { mostInFlight } from '../../net/open-files.ts';
 import { Bag } from './bag.ts';
 import { type CheckRules, checkerFault, type Step } from './check.ts';
 import { GIVEN_UP_BASES, type OriginFailure } from './circuits.ts';
@@ -19,9 +21,13 @@ import { canOpenFile } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
 import { type Job, SignalGroups } from './job.ts';
+import { DEFAULT_SETTINGS } from './limits.ts';
+import { watchMemory } from './memory.ts';
+import { Names } from './names.ts';
 import { Origins } from './origins.ts';
 import { countAnswer, shouldTryAnotherProxy } from './proxied.ts';
 import { Requests } from './requests.ts';
+import type { Vetted } from './resolver.ts';
 import { RETRY_BASE_MS } from './retries.ts';
 import { Room } from './room.ts';
 import { Scheduler } from './scheduler.ts';
@@ -29,6 +35,7 @@ import { Siblings } from './siblings.ts';
 import { type Remaining, Sweeps, sweepInterval } from './sweeps.ts';
 import { watchThread } from './thread-load.ts';
 import { abortError, type EngineParts, type EngineSettings, NotStarted } from './types.ts';
+import { Width } from './width.ts';
 
 /**
  * The limit on checks in the engine, absolute and as a multiple of the slots; the larger one counts. It exceeds what a job
@@ -38,19 +45,25 @@ const MIN_BACKLOG = 65_536;
 const SLOTS_IN_BACKLOG = 16;
 /** A held check that cannot follow its redirect within this time ends with `NotStarted`. */
 const LAST_HOP_MS = 1_000;
+/** The wait before a name that the machine had no room to look up is looked up again. */
+const SHORTAGE_WAIT_MS = 100;
+const STARVED = 'the machine lacks files, memory or ports for requests';
 
 export class Lifecycle {
   /** The rules of every check. */
   readonly rules: CheckRules;
   readonly origins: Origins;
   readonly siblings: Siblings;
-  readonly #concurrency: number;
+  /** Null when a setting fixes the number of slots. */
+  readonly #width: Width | null;
   readonly #parts: EngineParts;
   readonly #now: () => number;
   readonly #scheduler: Scheduler<Job>;
+  readonly #names: Names;
   readonly #requests: Requests;
   readonly #sweeps: Sweeps;
   readonly #busy: () => boolean;
+  readonly #isShortOfMemory: () => boolean;
 
   readonly #jobs = new Bag<Job>();
   readonly #groups = new SignalGroups(
@@ -62,17 +75,22 @@ export class Lifecycle {
   readonly #last_hops = new Set<Job>();
   /** Limits the requests to those for which this machine has files, memory and ports. */
   readonly #room: Room;
+  /** Why no name can be looked up; null while names can. */
+  #dns_away: string | null = null;
   #is_waking = false;
   #is_closed = false;
 
   /** `now`: a monotonic clock, in milliseconds. */
   constructor(settings: EngineSettings, parts: EngineParts, now: () => number) {
-    const { concurrency, per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
+    const { per_host, host_gap_ms = 0, timeout_ms, retries } = settings;
     const { random = Math.random, retry_base_ms = RETRY_BASE_MS } = parts;
-    this.#concurrency = concurrency;
     this.#parts = parts;
     this.#now = now;
     this.#busy = parts.busy ?? watchThread();
+    this.#isShortOfMemory = watchMemory(now);
+    this.#width =
+      settings.concurrency === undefined ? new Width(mostInFlight({ ...DEFAULT_SETTINGS, ...settings })) : null;
+    const concurrency = settings.concurrency ?? this.#width!.limit;
     this.#room = new Room(concurrency);
     this.rules = { timeout_ms, retries, retry_base_ms, random, wall: Date.now, pages: new PageMemory() };
     this.origins = new Origins({
@@ -87,11 +105,13 @@ export class Lifecycle {
       givenUp: (job, failure) => this.#giveUp(job, failure),
     });
     this.#scheduler = new Scheduler(concurrency, (host) => this.origins.hosts.limitOf(host));
-    this.#requests = new Requests(settings, parts, now, (job, exchange) => {
+    const ended = (job: Job, exchange: Exchange): void => {
       this.#ended(job, exchange);
       // If it is the turn of a check of the same origin, its request goes on the same connection at once.
       if (!this.#is_closed) this.#askNext(this.#requests.continues);
-    });
+    };
+    this.#requests = new Requests(settings, parts, now, ended, (reason) => this.#dnsAway(reason));
+    this.#names = new Names(this.#requests.resolver, (job, vetted) => this.#resolved(job, vetted));
     this.siblings = new Siblings({
       rules: this.rules,
       send: (probe) => {
@@ -100,14 +120,14 @@ export class Lifecycle {
       },
       cancel: (probe) => this.#withdraw(probe, new NotStarted()),
     });
-    this.#sweeps = new Sweeps(sweepInterval(timeout_ms, host_gap_ms), now, (at) => this.#sweep(at));
+    this.#sweeps = new Sweeps(sweepInterval(timeout_ms, host_gap_ms), now, (at, late_ms) => this.#sweep(at, late_ms));
   }
 
   /** Number of further checks that could start now. */
   get free(): number {
-    if (this.#is_closed || this.#room.is_starved) return 0;
-    const slots = this.#room.limit - this.#scheduler.running - this.#scheduler.startable;
-    const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * this.#concurrency);
+    if (this.#is_closed || this.#room.is_starved || this.#dns_away !== null) return 0;
+    const slots = this.#room.limit - this.#scheduler.running - this.#scheduler.startable - this.#names.waiting;
+    const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * this.#room.concurrency);
     return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
   }
 
@@ -147,9 +167,50 @@ export class Lifecycle {
   }
 
   #enqueue(job: Job, first: boolean): void {
-    job.state = 'queued';
-    this.#scheduler.add(job, first);
+    if (this.#requests.knows(job)) {
+      job.state = 'queued';
+      this.#scheduler.add(job, first);
+    } else {
+      job.state = 'resolving';
+      this.#names.add(job, first);
+    }
     this.#wake();
+  }
+
+  /** The name of a check's host has been looked up. */
+  #resolved(job: Job, vetted: Vetted): void {
+    if (job.state !== 'resolving') return;
+    const now = this.#now();
+    if (vetted.ok) {
+      job.state = 'queued';
+      this.#scheduler.add(job, job.follows);
+      this.#wake();
+    } else if (vetted.code === 'shortage') {
+      this.#room.failed(now, this.#scheduler.running, now);
+      this.#backOff(job, SHORTAGE_WAIT_MS);
+    } else {
+      job.started(now);
+      job.follows = false;
+      this.#take(job, job.stepAfter(vetted.code, now));
+    }
+  }
+
+  /** No name server answers, or with null one does again: the machine's fault, so it decides no URL. */
+  #dnsAway(reason: string | null): void {
+    this.#dns_away = reason;
+    this.#tellStarved();
+    if (reason === null) this.#wake();
+    else this.#giveBack((job) => job.state === 'resolving');
+  }
+
+  #tellStarved(): void {
+    this.#parts.starved?.(this.#room.is_starved ? STARVED : this.#dns_away);
+  }
+
+  #giveBack(isStuck: (job: Job) => boolean): void {
+    for (const job of this.#jobs.all) {
+      if (job.purpose === 'url' && isStuck(job)) this.#withdraw(job, new NotStarted());
+    }
   }
 
   /** Starts queued checks in a microtask, because undici's callbacks must not enter another of its clients. */
@@ -162,6 +223,7 @@ export class Lifecycle {
   readonly #start = (): void => {
     this.#is_waking = false;
     if (this.#is_closed) return;
+    this.#names.start();
     while (this.#askNext());
     if (this.#jobs.size > 0) this.#sweeps.start();
   };
@@ -173,6 +235,12 @@ export class Lifecycle {
       if (this.#room.isShort && !this.#room.mayStart(this.#scheduler.running, now)) return false;
       const job = this.#scheduler.next(fits);
       if (job === undefined) return false;
+      if (!this.#requests.knows(job)) {
+        // What was known of its host has expired.
+        this.#scheduler.release(job);
+        this.#enqueue(job, true);
+        continue;
+      }
       const admission = this.origins.admit(job, now);
       if (admission === 'go') {
         this.#ask(job, now);
@@ -225,6 +293,10 @@ export class Lifecycle {
     } finally {
       this.#parts.working?.leave();
     }
+    this.#take(job, step);
+  }
+
+  #take(job: Job, step: Step): void {
     if (step === 'hop') {
       job.paused(this.#now());
       job.follows = true;
@@ -315,6 +387,8 @@ export class Lifecycle {
       this.#scheduler.release(job);
     } else if (job.state === 'queued') {
       this.#scheduler.remove(job);
+    } else if (job.state === 'resolving') {
+      this.#names.remove(job);
     } else if (job.state === 'backing_off') {
       this.#backing_off.delete(job);
     } else if (job.state === 'parked') {
@@ -325,7 +399,7 @@ export class Lifecycle {
     this.#fail(job, error);
   }
 
-  #sweep(now: number): Remaining {
+  #sweep(now: number, late_ms: number): Remaining {
     this.#requests.sweep(now);
     for (const job of this.#backing_off) {
       if (job.retry_at > now) continue;
@@ -338,21 +412,34 @@ export class Lifecycle {
     }
     this.origins.sweep(now);
     if (this.#room.isShort) this.#lookForRoom(now);
-    this.#scheduler.sweep(this.#busy());
+    const is_busy = this.#busy();
+    this.#scheduler.sweep(is_busy);
+    this.#names.sweep();
+    if (this.#width !== null) this.#widen(this.#width, is_busy, late_ms);
     // A slow host may have got another connection, and a proxy may be usable again.
     this.#wake();
-    if (this.#jobs.size > 0 || this.#room.is_starved) return 'work';
+    if (this.#jobs.size > 0 || this.#room.is_starved || this.#dns_away !== null) return 'work';
     return this.#requests.idle > 0 ? 'idle' : 'nothing';
+  }
+
+  #widen(width: Width, is_busy: boolean, late_ms: number): void {
+    const { running } = this.#scheduler;
+    width.look({
+      running,
+      silent: this.#requests.silent,
+      is_busy,
+      late_ms,
+      is_short_of_memory: this.#isShortOfMemory(),
+    });
+    this.#scheduler.concurrency = width.limit;
+    this.#room.concurrency = width.limit;
   }
 
   /** While the machine is starved, the engine returns its URLs to the queue and takes no more. */
   #lookForRoom(now: number): void {
     const change = this.#room.look(now, canOpenFile);
-    if (change === 'recovered') this.#parts.starved?.(null);
-    if (change !== 'starved') return;
-    this.#parts.starved?.('the machine lacks files, memory or ports for requests');
-    for (const job of this.#jobs.all) {
-      if (job.state !== 'asking' && job.purpose === 'url') this.#withdraw(job, new NotStarted());
-    }
+    if (change === null) return;
+    this.#tellStarved();
+    if (change === 'starved') this.#giveBack((job) => job.state !== 'asking');
   }
 }

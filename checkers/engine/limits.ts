@@ -3,7 +3,7 @@ import type { EngineSettings } from './types.ts';
 
 /** The defaults of the service's settings, and of the library. */
 export const DEFAULT_SETTINGS = {
-  concurrency: 256,
+  concurrency_limit: 4096,
   per_host: 10,
   host_gap_ms: 0,
   timeout_ms: 15_000,

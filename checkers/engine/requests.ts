@@ -5,10 +5,11 @@ import { createAddressGuard } from './addresses.ts';
 import { Bag } from './bag.ts';
 import { ACCEPT_ENCODING } from './body.ts';
 import { type Connection, Connections, type Look } from './connections.ts';
+import { DnsLookup, type DnsOptions } from './dns/lookup.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import type { Job } from './job.ts';
 import { DEFAULT_SETTINGS } from './limits.ts';
-import { createDnsLookup, createResolver, type Resolver } from './resolver.ts';
+import { createResolver, type Resolver } from './resolver.ts';
 import type { EngineParts, EngineSettings } from './types.ts';
 
 /** As Firefox asks for a page. */
@@ -27,7 +28,7 @@ export class Requests implements ExchangeOwner {
   readonly now: () => number;
   readonly #ended: Ended;
   readonly #connections: Connections;
-  readonly #resolver: Resolver;
+  readonly resolver: Resolver;
   readonly #stop_lookup: () => void;
   readonly #headers: readonly string[];
   readonly #in_flight = new Bag<Exchange>();
@@ -37,19 +38,20 @@ export class Requests implements ExchangeOwner {
   #freed: Connection | null = null;
 
   /** `now`: a monotonic clock, in milliseconds. */
-  constructor(settings: EngineSettings, { lookup, ca, proxies }: EngineParts, now: () => number, ended: Ended) {
+  constructor(settings: EngineSettings, parts: EngineParts, now: () => number, ended: Ended, away: DnsOptions['away']) {
+    const { lookup, ca, proxies } = parts;
     const { per_host, timeout_ms, allow_addresses } = settings;
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.now = now;
     this.#ended = ended;
     this.#headers = headersOf(settings);
-    const dns = lookup === undefined ? createDnsLookup() : { lookup, close() {} };
-    this.#stop_lookup = dns.close;
-    this.#resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
+    const dns = lookup === undefined ? new DnsLookup({ away }) : { lookup, close() {} };
+    this.#stop_lookup = () => dns.close();
+    this.resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
     const proxy_resolver = createResolver(ANY_ADDRESS, dns.lookup, now);
     this.#connections = new Connections({
       per_host,
-      resolver: this.#resolver,
+      resolver: this.resolver,
       proxy_resolver,
       proxies: proxies ?? null,
       now,
@@ -60,6 +62,18 @@ export class Requests implements ExchangeOwner {
   /** Whether `send` can send a request: with proxies, one of them must be usable. */
   get ready(): boolean {
     return this.#connections.ready;
+  }
+
+  /** Requests in flight, at the last sweep, that have had no answer for some time. */
+  silent = 0;
+
+  /** Whether the request of `job` needs no lookup of its host's name. */
+  knows({ host, origin }: Job): boolean {
+    return (
+      this.resolver.known(host)?.ok === true ||
+      this.#freed?.origin === origin ||
+      this.#connections.hasIdle(host, origin)
+    );
   }
 
   /** Number of idle connections. */
@@ -107,14 +121,19 @@ export class Requests implements ExchangeOwner {
 
   /** The caller runs it regularly: it ends requests past their time limits and connections idle for too long. */
   sweep(now: number): void {
-    for (const exchange of this.#in_flight.all) exchange.sweep(now, exchange.check.deadline);
+    let silent = 0;
+    for (const exchange of this.#in_flight.all) {
+      if (exchange.isSilent(now)) silent++;
+      exchange.sweep(now, exchange.check.deadline);
+    }
+    this.silent = silent;
     this.#connections.sweep();
   }
 
   /** Resolves when every socket is closed. The caller has no request in flight. */
   async close(): Promise<void> {
     this.#stop_lookup();
-    this.#resolver.close();
+    this.resolver.close();
     await this.#connections.close();
   }
 

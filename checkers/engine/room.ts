@@ -11,7 +11,8 @@ const STARVED_MS = 10_000;
 const GROWTH = 4;
 
 export class Room {
-  readonly #concurrency: number;
+  /** The limit of a machine with room. */
+  concurrency: number;
   #limit = Number.POSITIVE_INFINITY;
   /** Up to the threshold each success raises the limit by 1; above it growth is linear. */
   #threshold = 0;
@@ -23,16 +24,16 @@ export class Room {
   is_starved = false;
 
   constructor(concurrency: number) {
-    this.#concurrency = concurrency;
+    this.concurrency = concurrency;
   }
 
   get isShort(): boolean {
-    return this.#limit < this.#concurrency;
+    return this.#limit < this.concurrency;
   }
 
   /** Most concurrent requests. */
   get limit(): number {
-    return Math.min(this.#concurrency, Math.floor(this.#limit));
+    return Math.min(this.concurrency, Math.floor(this.#limit));
   }
 
   mayStart(running: number, now: number): boolean {
@@ -47,7 +48,7 @@ export class Room {
     this.#lowered_at = now;
     this.#wait_ms = running > 0 ? FIRST_WAIT_MS : Math.min(2 * this.#wait_ms, LONGEST_WAIT_MS);
     this.#next_at = now + this.#wait_ms;
-    this.#limit = Math.max(1, Math.floor(Math.min(running, this.#concurrency) / 2));
+    this.#limit = Math.max(1, Math.floor(Math.min(running, this.concurrency) / 2));
     this.#threshold = Math.max(this.#limit, Math.floor(this.#threshold / 2));
   }
 

@@ -9,7 +9,8 @@ import { Turns } from './turns.ts';
 export type { Lane, Task } from './lanes.ts';
 
 export class Scheduler<T extends Task> {
-  readonly #concurrency: number;
+  /** Most tasks that run at a time. */
+  concurrency: number;
   readonly #limit_of: (host: string) => number;
   readonly #owners = new Map<string, Owner>();
   readonly #hosts = new Map<string, Host>();
@@ -27,7 +28,7 @@ export class Scheduler<T extends Task> {
   /** The scheduler calls `limit_of` when a host gets its first task, and at `limitChanged`. */
   constructor(concurrency: number, limit_of: (host: string) => number) {
     assert(concurrency >= 1);
-    this.#concurrency = concurrency;
+    this.concurrency = concurrency;
     this.#limit_of = limit_of;
   }
 
@@ -95,7 +96,7 @@ export class Scheduler<T extends Task> {
 
   /** Takes a slot for the next task and returns it; undefined when no slot is free, no task may start or it does not fit. */
   next(fits?: (task: T) => boolean): T | undefined {
-    if (this.#running >= this.#concurrency) return undefined;
+    if (this.#running >= this.concurrency) return undefined;
     for (;;) {
       const owner = this.#turns.next;
       if (owner === null) return undefined;
@@ -137,7 +138,7 @@ export class Scheduler<T extends Task> {
     this.#count(host);
     if (host.blocked.size > 0) {
       this.#unblock(host);
-    } else if (lane.state === 'ready' && group.lanes.size > this.#concurrency) {
+    } else if (lane.state === 'ready' && group.lanes.size > this.concurrency) {
       // The host's connection is open, so its next task goes before those of other hosts. With no more hosts than slots the
       // connections of the other hosts are open too, and the hosts take turns.
       this.#unlink(lane);
@@ -177,7 +178,7 @@ export class Scheduler<T extends Task> {
   /** Whether a group among several has less than half of its share of the slots: a busy thread does not slow it down. */
   #isShort({ owner, running }: Group): boolean {
     const sharers = this.#owners.size * owner.groups.size;
-    return sharers > 1 && 2 * sharers * running < this.#concurrency;
+    return sharers > 1 && 2 * sharers * running < this.concurrency;
   }
 
   #block(lane: Lane): void {

@@ -9,7 +9,7 @@ import type { PooledProxy } from '../proxies/pool.ts';
 import type { Fault } from '../proxies/tries.ts';
 import { requestTunnel } from '../proxies/tunnel.ts';
 import { CheckFailure, isShortage, Shortage } from './errors.ts';
-import type { Resolver } from './resolver.ts';
+import type { Resolver, Vetted } from './resolver.ts';
 import { issuerOfRefused } from './tls-details.ts';
 
 const CACHED_SESSIONS = 1000;
@@ -38,8 +38,6 @@ export interface SocketOwner {
   readonly address_at: number;
   /** Number of sockets that it has had. */
   made: number;
-  /** Whether the DNS lookup runs. */
-  resolving: boolean;
   /** The part of the path that a failure now would concern. */
   fault: Fault;
   /** Whether the server ended the connection by a TLS alert, as one does that demands a certificate of the client. */
@@ -83,10 +81,9 @@ export class Sockets {
 
   /** undici's connector for the connections of one owner. */
   connect(owner: SocketOwner, options: ConnectOptions, done: ConnectDone): void {
-    owner.resolving = true;
-    this.#settings.resolver.resolve(options.hostname, (vetted) => {
-      owner.resolving = false;
-      if (owner.destroyed) return done(new CheckFailure('connect_timeout'), null);
+    const { resolver } = this.#settings;
+    const resolved = (vetted: Vetted): void => {
+      if (owner.destroyed) return void done(new CheckFailure('connect_timeout'), null);
       if (!vetted.ok) {
         const failure = vetted.code === 'shortage' ? new Shortage() : new CheckFailure(vetted.code);
         // undici is still inside the call to `connect`, so it gets the failure in the next tick.
@@ -95,7 +92,11 @@ export class Sockets {
       }
       if (owner.proxy === null) this.#direct(owner, options, vetted.addresses, done);
       else this.#viaProxy(owner.proxy, owner, options, vetted.addresses, done);
-    });
+    };
+    // The check had its name resolved before it took its slot.
+    const recent = resolver.recent(options.hostname);
+    if (recent === null) resolver.resolve(options.hostname, resolved);
+    else resolved(recent);
   }
 
   #direct(owner: SocketOwner, options: ConnectOptions, addresses: readonly string[], done: ConnectDone): void {

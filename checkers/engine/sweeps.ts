@@ -18,13 +18,13 @@ export type Remaining = 'work' | 'idle' | 'nothing';
 export class Sweeps {
   readonly #interval_ms: number;
   readonly #now: () => number;
-  readonly #sweep: (now: number) => Remaining;
+  readonly #sweep: (now: number, late_ms: number) => Remaining;
   #timer: NodeJS.Timeout | null = null;
   #pending: NodeJS.Immediate | undefined;
   #swept_at = 0;
   #skipped = false;
 
-  constructor(interval_ms: number, now: () => number, sweep: (now: number) => Remaining) {
+  constructor(interval_ms: number, now: () => number, sweep: (now: number, late_ms: number) => Remaining) {
     this.#interval_ms = interval_ms;
     this.#now = now;
     this.#sweep = sweep;
@@ -47,17 +47,18 @@ export class Sweeps {
 
   #tick(): void {
     const now = this.#now();
-    const is_late = now - this.#swept_at > LATE_INTERVALS * this.#interval_ms;
+    const late_ms = Math.max(0, now - this.#swept_at - this.#interval_ms);
+    const is_late = late_ms > (LATE_INTERVALS - 1) * this.#interval_ms;
     this.#swept_at = now;
     // The process slept or was busy: it skips one sweep, to let exchanges go on before any request times out.
     this.#skipped = is_late && !this.#skipped;
     if (this.#skipped) return;
     // Sockets are read between a timer and its immediate, so every answer that came by `now` is read before the sweep.
-    this.#pending = setImmediate(() => this.#run(now));
+    this.#pending = setImmediate(() => this.#run(now, late_ms));
   }
 
-  #run(now: number): void {
-    const left = this.#sweep(now);
+  #run(now: number, late_ms: number): void {
+    const left = this.#sweep(now, late_ms);
     if (left === 'nothing') this.stop();
     else if (left === 'idle') this.#timer?.unref();
   }

@@ -6,8 +6,10 @@ import type { ProbePeers, Probes } from './probes.ts';
 import type { Lookup } from './resolver.ts';
 
 export interface EngineSettings {
-  /** Most requests in flight. */
-  concurrency: number;
+  /** Most requests in flight. Unset: as many as the thread, the memory and the open files of this machine allow. */
+  concurrency?: number;
+  /** Most requests in flight while `concurrency` is unset. Default 4,096. */
+  concurrency_limit?: number;
   /** Most connections and requests in flight to one host name. */
   per_host: number;
   /** Least time between the starts of two requests to one host name. Default 0. */

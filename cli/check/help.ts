@@ -29,7 +29,7 @@ What is printed
   --no-progress         shows no progress on standard error
 
 How URLs are checked; the settings CHECKER_* of the environment are the defaults
-  --concurrency N       the most URLs in flight; default: 256
+  --concurrency N       the most URLs in flight; default: as many as this machine allows
   --per-host N          the most URLs in flight to one host; default: 10
   --timeout SECONDS     the longest time of one attempt; default: 15
   --retries N           how often a failed URL is tried again; default: 2

@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { openFilesAllowed } from '../../net/open-files.ts';
+import { mostInFlight, openFilesAllowed } from '../../net/open-files.ts';
 import type { Config } from '../../settings/config.ts';
 import type { Holder } from '../limits/address-shares.ts';
 import { openCounter, openGauge } from './metrics.ts';
@@ -27,10 +27,11 @@ export function mostConnections(
 
 /** Opens the connections of a process, and leaves its checker enough open files. */
 export function connectionsBeside(
-  { roles, checker_concurrency, max_connections: wanted, connections_per_address: of_an_address }: Config,
+  { roles, max_connections: wanted, connections_per_address: of_an_address, ...config }: Config,
   log: Logger,
 ): Connections {
-  const checks_at_once = roles.includes('checker') ? checker_concurrency : 0;
+  const limits = { concurrency: config.checker_concurrency, concurrency_limit: config.checker_concurrency_limit };
+  const checks_at_once = roles.includes('checker') ? mostInFlight(limits) : 0;
   const most = mostConnections({ wanted, checks_at_once });
   if (most < wanted)
     log.info({ most }, 'http takes fewer connections than MAX_CONNECTIONS: the process may open too few files');

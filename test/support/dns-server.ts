@@ -15,6 +15,10 @@ export interface Zone {
     silent?: readonly ('a' | 'aaaa')[];
     /** Over UDP only that there is more to say. */
     truncated?: boolean;
+    /** The response code of the first answer to each question. */
+    first?: 'servfail' | 'refused';
+    /** Takes the place of all else: the messages that answer a query. */
+    answer?: (query: Buffer, over: 'udp' | 'tcp') => readonly Buffer[];
   };
 }
 
@@ -23,6 +27,8 @@ export interface DnsServer {
   readonly address: string;
   /** `a shop.example`, or `tcp a shop.example`, in order. */
   readonly asked: string[];
+  /** While it is away it answers nothing. */
+  is_away: boolean;
   close(): Promise<void>;
 }
 
@@ -33,17 +39,25 @@ const CNAME = 5;
 /** A name that the zone does not have does not exist. */
 export async function startDnsServer(zone: Zone): Promise<DnsServer> {
   const asked: string[] = [];
+  const failed_first = new Set<string>();
 
-  function answerTo(query: Buffer, over: 'udp' | 'tcp'): Buffer | null {
+  function answersTo(query: Buffer, over: 'udp' | 'tcp'): readonly Buffer[] {
+    if (server.is_away) return [];
     const { name, end } = readName(query, 12);
-    const question = query.subarray(12, end + 4);
     const type = TYPES[query.readUInt16BE(end) as keyof typeof TYPES];
+    // The root, by which the resolver finds out whether the server is there.
+    if (name === '') return [message(query, 0, [])];
     asked.push(`${over === 'tcp' ? 'tcp ' : ''}${type} ${name}`);
     const entry = zone[name];
-    if (entry?.silent?.includes(type) === true) return null;
+    if (entry?.answer !== undefined) return entry.answer(query, over);
+    if (entry?.silent?.includes(type) === true) return [];
+    if (entry?.first !== undefined && !failed_first.has(`${type} ${name}`)) {
+      failed_first.add(`${type} ${name}`);
+      return [message(query, RCODES[entry.first], [])];
+    }
     const rcode = entry === undefined ? RCODES.nxdomain : entry.rcode === undefined ? 0 : RCODES[entry.rcode];
-    if (entry?.truncated === true && over === 'udp') return message(query, question, 0x02_00, []);
-    return message(query, question, rcode, rcode === 0 ? recordsOf(name, type) : []);
+    if (entry?.truncated === true && over === 'udp') return [message(query, TRUNCATED, [])];
+    return [message(query, rcode, rcode === 0 ? recordsOf(name, type) : [])];
   }
 
   function recordsOf(name: string, type: 'a' | 'aaaa'): Buffer[] {
@@ -62,8 +76,7 @@ export async function startDnsServer(zone: Zone): Promise<DnsServer> {
   await once(udp, 'listening');
 
   udp.on('message', (query, from) => {
-    const answer = answerTo(query, 'udp');
-    if (answer !== null) udp.send(answer, from.port, from.address);
+    for (const answer of answersTo(query, 'udp')) udp.send(answer, from.port, from.address);
   });
   tcp.on('connection', (socket) => {
     sockets.add(socket);
@@ -74,16 +87,17 @@ export async function startDnsServer(zone: Zone): Promise<DnsServer> {
       bytes = Buffer.concat([bytes, chunk]);
       while (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0)) {
         const length = bytes.readUInt16BE(0);
-        const answer = answerTo(bytes.subarray(2, 2 + length), 'tcp');
+        const answers = answersTo(bytes.subarray(2, 2 + length), 'tcp');
         bytes = bytes.subarray(2 + length);
-        if (answer !== null) socket.write(Buffer.concat([uint16(answer.length), answer]));
+        for (const answer of answers) socket.write(Buffer.concat([uint16(answer.length), answer]));
       }
     });
   });
 
-  return {
+  const server: DnsServer = {
     address: `127.0.0.1:${port}`,
     asked,
+    is_away: false,
     async close() {
       const closed = Promise.all([once(udp, 'close'), once(tcp, 'close')]);
       udp.close();
@@ -92,17 +106,28 @@ export async function startDnsServer(zone: Zone): Promise<DnsServer> {
       await closed;
     },
   };
+  return server;
 }
 
-function uint16(value: number): Buffer {
+export function uint16(value: number): Buffer {
   return Buffer.from([value >> 8, value & 0xff]);
 }
 
+const RESPONSE_AND_RECURSION = 0x81_80;
+export const TRUNCATED = 0x02_00;
+
+/** The question of a query. */
+export const questionOf = (query: Buffer): Buffer => query.subarray(12, readName(query, 12).end + 4);
+
 /** RFC 1035, 4.1: `flags` are the response code and the truncation bit. */
-function message(query: Buffer, question: Buffer, flags: number, records: readonly Buffer[]): Buffer {
-  const response_and_recursion = 0x81_80;
-  const counts = [1, records.length, 0, 0].map(uint16);
-  return Buffer.concat([query.subarray(0, 2), uint16(response_and_recursion | flags), ...counts, question, ...records]);
+export function message(
+  query: Buffer,
+  flags: number,
+  records: readonly Buffer[],
+  { question = questionOf(query), authority = [] as readonly Buffer[], base = RESPONSE_AND_RECURSION } = {},
+): Buffer {
+  const counts = [question.length > 0 ? 1 : 0, records.length, authority.length, 0].map(uint16);
+  return Buffer.concat([query.subarray(0, 2), uint16(base | flags), ...counts, question, ...records, ...authority]);
 }
 
 function readName(bytes: Buffer, from: number): { name: string; end: number } {
@@ -115,12 +140,12 @@ function readName(bytes: Buffer, from: number): { name: string; end: number } {
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-function writeName(name: string): Buffer {
+export function writeName(name: string): Buffer {
   const labels = name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
   return Buffer.concat([...labels, Buffer.from([0])]);
 }
 
-function record(name: string, type: number, ttl_s: number, data: Buffer): Buffer {
+export function record(name: string, type: number, ttl_s: number, data: Buffer): Buffer {
   const ttl = Buffer.alloc(4);
   ttl.writeUInt32BE(ttl_s);
   return Buffer.concat([writeName(name), uint16(type), uint16(1), ttl, uint16(data.length), data]);

@@ -1,13 +1,8 @@
 // Names to vetted addresses: caching, sharing, refusing.
 import test from 'ava';
 import { createAddressGuard } from '../../../checkers/engine/addresses.ts';
-import {
-  type Answer,
-  createResolver,
-  type Lookup,
-  parseHosts,
-  type Vetted,
-} from '../../../checkers/engine/resolver.ts';
+import { parseHosts } from '../../../checkers/engine/dns/system.ts';
+import { type Answer, createResolver, type Lookup, type Vetted } from '../../../checkers/engine/resolver.ts';
 
 type Reply = Answer | { code: 'dns_not_found' | 'dns_failed' };
 

@@ -108,7 +108,7 @@ for (const [stage, at, before, drop, error_code] of STAGES) {
     for (const end of await ends) t.is(end.status === 'rejected' ? end.reason.name : end.status, 'AbortError');
     await server.drained();
     t.is(server.open, 0);
-    t.is(engine.free, SETTINGS.concurrency);
+    t.is(engine.free, SETTINGS.concurrency!);
     await engine.close();
   });
 }

@@ -232,7 +232,7 @@ test('checks wait while no proxy works, and go on when one does', async (t) => {
   const check = engine.check(`${target.origin}/fine`);
   while (pool.usable) await new Promise((resolve) => setImmediate(resolve));
   const before = through.asked.length;
-  t.is(engine.free, SETTINGS.concurrency - 1);
+  t.is(engine.free, SETTINGS.concurrency! - 1);
   through.behave('tunnel');
   skipped_ms += 10_000;
   t.like(await check, { verdict: 'ok', attempts: 1 });

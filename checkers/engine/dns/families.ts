@@ -1,0 +1,91 @@
+// The queries for the IPv4 and the IPv6 addresses of a name, also of the name that its aliases lead to.
+import type { Answer, NoAnswer } from '../resolver.ts';
+import { fitsMessage } from './message.ts';
+import { AddressQuery, type QueryResult, type QueryRules } from './query.ts';
+
+/** 'silent': no server was heard. */
+export type Found = Answer | NoAnswer | 'silent';
+
+/** How long the addresses of one family wait for the other family, for which some servers never answer (RFC 8305, 3). */
+const OTHER_FAMILY_MS = 300;
+/** Further queries for the last name of a chain of aliases. */
+const MAX_ALIAS_QUERIES = 8;
+
+export class FamilyQueries {
+  readonly #rules: QueryRules;
+  readonly #done: (found: Found, asked_last_at: number) => void;
+  /** IPv4 comes first, because more machines can reach it. */
+  #queries: readonly AddressQuery[] = [];
+  #results: (QueryResult | null)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #alias_queries = 0;
+
+  /** Calls `done` once, unless it is closed before. `asked_last_at`: when the last try began, by `performance.now()`. */
+  constructor(name: string, rules: QueryRules, done: (found: Found, asked_last_at: number) => void) {
+    this.#rules = rules;
+    this.#done = done;
+    this.#ask(name);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const query of this.#queries) query.close();
+  }
+
+  #ask(name: string): void {
+    this.#results = [null, null];
+    const answered = (at: number) => (result: QueryResult) => this.#answered(at, result);
+    this.#queries = [
+      new AddressQuery(name, 'A', this.#rules, answered(0)),
+      new AddressQuery(name, 'AAAA', this.#rules, answered(1)),
+    ];
+  }
+
+  #answered(at: number, result: QueryResult): void {
+    this.#results[at] = result;
+    if (this.#results.every((one) => one !== null)) this.#finish();
+    else if (hasAddresses(result)) this.#timer = setTimeout(() => this.#finish(), OTHER_FAMILY_MS);
+  }
+
+  #finish(): void {
+    this.close();
+    const results = this.#results.filter((one) => one !== null);
+    const alias = aliasOf(results);
+    if (alias !== null && fitsMessage(alias) && ++this.#alias_queries <= MAX_ALIAS_QUERIES)
+      return void this.#ask(alias);
+    const found: Found = alias === null ? combine(results) : { code: 'dns_failed' };
+    this.#done(found, Math.max(...this.#queries.map(({ asked_last_at }) => asked_last_at)));
+  }
+}
+
+type Addresses = Extract<QueryResult, { kind: 'found' }>;
+
+const hasAddresses = (result: QueryResult): result is Addresses =>
+  result.kind === 'found' && result.addresses.length > 0;
+
+/** The alias whose addresses no message had. */
+function aliasOf(results: readonly QueryResult[]): string | null {
+  if (results.some(({ kind }) => kind !== 'none')) return null;
+  for (const result of results) if (result.kind === 'none' && result.alias !== null) return result.alias;
+  return null;
+}
+
+function combine(results: readonly QueryResult[]): Found {
+  const some = results.filter(hasAddresses);
+  if (some.length > 0) {
+    return {
+      addresses: some.flatMap(({ addresses }) => addresses),
+      ttl_s: Math.min(...some.map(({ ttl_s }) => ttl_s)),
+    };
+  }
+  const missing = results.find(({ kind }) => kind === 'missing');
+  if (missing?.kind === 'missing') return absent(missing.ttl_s);
+  if (results.some(({ kind }) => kind === 'shortage')) return { code: 'shortage' };
+  if (results.every(({ kind }) => kind === 'none')) {
+    const [first] = results;
+    return absent(first?.kind === 'none' ? first.ttl_s : null);
+  }
+  return results.every(({ kind }) => kind === 'silent') ? 'silent' : { code: 'dns_failed' };
+}
+
+const absent = (ttl_s: number | null): NoAnswer => ({ code: 'dns_not_found', ...(ttl_s !== null && { ttl_s }) });

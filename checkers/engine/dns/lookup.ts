@@ -1,0 +1,185 @@
+// Looks names up as the machine's own resolver does: /etc/hosts, then the name servers and the search list of resolv.conf. It
+// needs none of libuv's four threads. A name fails only where a server was heard; while none is, all names wait.
+import type { Answer, Lookup, NoAnswer } from '../resolver.ts';
+import { FamilyQueries, type Found } from './families.ts';
+import { fitsMessage } from './message.ts';
+import { AddressQuery, type QueryRules } from './query.ts';
+import { NameServers } from './servers.ts';
+import { parseEndpoint, parseResolvConf, type ResolvConf, readSystem } from './system.ts';
+
+export interface DnsOptions {
+  /** Such as `127.0.0.1:53`, instead of the system's. */
+  servers?: readonly string[];
+  /** Called with the reason when no name server answers, and with null when one does again. */
+  away?: (reason: string | null) => void;
+  /** The first wait for a server. */
+  timeout_ms?: number;
+}
+
+const TIMEOUT_MS = 1500;
+const ATTEMPTS = 3;
+/** A server that failed once is asked again, whatever resolv.conf says. */
+const LEAST_ATTEMPTS = 2;
+/** Names queried at once. More would overflow the receive buffers of small name servers. */
+const BURST_NAMES = 64;
+/** A query frees its place in the burst after this long, answered or not. */
+const BURST_MS = 500;
+/** The wait between two probes of servers that are away. */
+const PROBE_AGAIN_MS = 1000;
+const PROBE_TRIES = 2;
+const HOSTS_TTL_S = 300;
+
+interface AskedName {
+  /** The names to ask for, in order. */
+  readonly candidates: readonly string[];
+  readonly done: (answer: Answer | NoAnswer) => void;
+  queries: FamilyQueries | null;
+}
+
+export class DnsLookup {
+  readonly #options: DnsOptions;
+  readonly #system = readSystem(() => performance.now());
+  readonly #conf: ResolvConf | null;
+  readonly #servers = new NameServers();
+  readonly #waiting: AskedName[] = [];
+  readonly #running = new Set<AskedName>();
+  #in_burst = 0;
+  #probe: AddressQuery | null = null;
+  #probing: NodeJS.Timeout | undefined;
+  #is_away = false;
+  #is_closed = false;
+
+  constructor(options: DnsOptions = {}) {
+    this.#options = options;
+    const { servers } = options;
+    this.#conf = servers === undefined ? null : { ...parseResolvConf(''), servers: servers.map(parseEndpoint) };
+  }
+
+  readonly lookup: Lookup = (name, done) => {
+    const { hosts } = this.#system();
+    const own = hosts.get(name) ?? (isLocalhost(name) ? ['127.0.0.1', '::1'] : undefined);
+    if (own !== undefined) return done({ addresses: own, ttl_s: HOSTS_TTL_S, own: true });
+    const names = candidates(name, this.#resolvConf());
+    if (names.length === 0) return done({ code: 'dns_not_found' });
+    this.#waiting.push({ candidates: names, done, queries: null });
+    this.#startSome();
+  };
+
+  close(): void {
+    this.#is_closed = true;
+    clearTimeout(this.#probing);
+    this.#probe?.close();
+    for (const { queries } of this.#running) queries?.close();
+    this.#running.clear();
+    this.#waiting.length = 0;
+  }
+
+  #resolvConf(): ResolvConf {
+    return this.#conf ?? this.#system().conf;
+  }
+
+  #rules(): QueryRules {
+    const conf = this.#resolvConf();
+    return {
+      servers: this.#servers.inOrder(conf),
+      attempts: Math.max(conf.attempts ?? ATTEMPTS, LEAST_ATTEMPTS),
+      timeout_ms: this.#options.timeout_ms ?? conf.timeout_ms ?? TIMEOUT_MS,
+      tcp_only: conf.tcp_only,
+      heard: this.#heard,
+      unanswered: this.#unanswered,
+    };
+  }
+
+  #startSome(): void {
+    while (this.#in_burst < BURST_NAMES && !this.#is_away && this.#waiting.length > 0)
+      this.#start(this.#waiting.shift()!);
+  }
+
+  #start(one: AskedName): void {
+    this.#running.add(one);
+    this.#in_burst++;
+    let in_burst = true;
+    const leave = (): void => {
+      if (!in_burst) return;
+      in_burst = false;
+      clearTimeout(timer);
+      this.#in_burst--;
+      if (!this.#is_closed) this.#startSome();
+    };
+    const timer = setTimeout(leave, BURST_MS);
+    timer.unref();
+    this.#ask(one, 0, (answer) => {
+      this.#running.delete(one);
+      leave();
+      if (answer === 'silent') {
+        this.#waiting.unshift(one);
+        this.#askServers();
+        this.#startSome();
+      } else {
+        one.done(answer);
+      }
+    });
+  }
+
+  /** Asks for the candidates from `n` on. 'silent': no server was heard lately, so the name may have an answer. */
+  #ask(one: AskedName, n: number, done: (answer: Answer | NoAnswer | 'silent') => void): void {
+    one.queries = new FamilyQueries(one.candidates[n]!, this.#rules(), (found: Found, asked_last_at) => {
+      if (found === 'silent')
+        return done(this.#servers.isSteadySince(asked_last_at) ? { code: 'dns_failed' } : 'silent');
+      const is_absent = 'code' in found && found.code === 'dns_not_found';
+      if (is_absent && n + 1 < one.candidates.length) this.#ask(one, n + 1, done);
+      else done(found);
+    });
+  }
+
+  readonly #heard = (): void => {
+    this.#servers.heard_at = performance.now();
+    if (!this.#is_away) return;
+    this.#is_away = false;
+    this.#servers.back_at = this.#servers.heard_at;
+    this.#options.away?.(null);
+    this.#startSome();
+  };
+
+  readonly #unanswered = (): void => {
+    if (performance.now() - this.#servers.heard_at > PROBE_AGAIN_MS) this.#askServers();
+  };
+
+  /** Asks the servers for the root: one that answers nothing at all is away, and any answer shows that it is not. */
+  #askServers(): void {
+    if (this.#probe !== null || this.#is_closed) return;
+    clearTimeout(this.#probing);
+    const rules = this.#rules();
+    const timeout_ms = Math.min(rules.timeout_ms, PROBE_AGAIN_MS);
+    this.#probe = new AddressQuery(
+      '.',
+      'NS',
+      { ...rules, attempts: PROBE_TRIES, timeout_ms, unanswered() {} },
+      ({ kind }) => {
+        this.#probe = null;
+        if (kind !== 'silent' && kind !== 'shortage') return;
+        this.#probing = setTimeout(() => this.#askServers(), PROBE_AGAIN_MS);
+        if (this.#is_away || kind === 'shortage') return;
+        this.#is_away = true;
+        this.#options.away?.(`no name server answers (${this.#servers})`);
+      },
+    );
+  }
+}
+
+/**
+ * The names to ask for, in order. A name with a dot may be a public one, so it comes before those of the search list, which local
+ * zones could answer in its place.
+ * @example candidates('box', { ...parseResolvConf('search lan.example'), ndots: 1 }) // ['box.lan.example', 'box']
+ */
+export function candidates(name: string, { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>): string[] {
+  // Names under .onion are not for DNS (RFC 7686).
+  if (name.endsWith('.onion')) return [];
+  const dots = name.split('.').length - 1;
+  const suffixed = dots < ndots ? search.map((suffix) => `${name}.${suffix}`) : [];
+  return (dots === 0 ? [...suffixed, name] : [name, ...suffixed]).filter(fitsMessage);
+}
+
+function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost');
+}
