@@ -30,6 +30,8 @@ export class Requests implements ExchangeOwner {
   readonly #connections: Connections;
   readonly resolver: Resolver;
   readonly #stop_lookup: () => void;
+  /** Null for our own lookup, which knows when a name server is away. */
+  readonly #lookup_limit_ms: number | null;
   readonly #headers: readonly string[];
   readonly #in_flight = new Bag<Exchange>();
   /** Origins that demanded HTTP/2: their next requests offer it at once. */
@@ -47,6 +49,7 @@ export class Requests implements ExchangeOwner {
     this.#headers = headersOf(settings);
     const dns = lookup === undefined ? new DnsLookup({ away }) : { lookup, close() {} };
     this.#stop_lookup = () => dns.close();
+    this.#lookup_limit_ms = lookup === undefined ? null : timeout_ms;
     this.resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
     const proxy_resolver = createResolver(ANY_ADDRESS, dns.lookup, now);
     this.#connections = new Connections({
@@ -128,6 +131,7 @@ export class Requests implements ExchangeOwner {
     }
     this.silent = silent;
     this.#connections.sweep();
+    if (this.#lookup_limit_ms !== null) this.resolver.giveUp(this.#lookup_limit_ms);
   }
 
   /** Resolves when every socket is closed. The caller has no request in flight. */

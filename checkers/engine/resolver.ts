@@ -32,6 +32,8 @@ export interface Resolver {
   recent(host: string): Vetted | null;
   /** Calls `done` at once for known hosts, else later. */
   resolve(host: string, done: (vetted: Vetted) => void): void;
+  /** Gives up lookups that have had no answer for `limit_ms`: for a source of answers that has no time limit of its own. */
+  giveUp(limit_ms: number): void;
   close(): void;
 }
 
@@ -52,7 +54,7 @@ interface Entry {
 /** The resolver vets all addresses of a name. One refused address refuses the name, because it may be an attack. */
 export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => number): Resolver {
   const cache = new LRUCache<string, Entry>({ max: CACHED_NAMES });
-  const waiting = new Map<string, ((vetted: Vetted) => void)[]>();
+  const waiting = new Map<string, { asked_at: number; callbacks: ((vetted: Vetted) => void)[] }>();
 
   function vet(addresses: readonly string[], own = false): Vetted {
     const allowed = addresses.filter((address) => guard.allows(address));
@@ -74,7 +76,7 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
       'code' in answer ? { ok: false, code: answer.code } : vet(answer.addresses.slice(0, MAX_ADDRESSES), answer.own);
     const ttl_s = ttlOf(answer);
     if (ttl_s > 0) cache.set(name, { vetted, expires_at: now() + ttl_s * 1000 });
-    const callbacks = waiting.get(name) ?? [];
+    const callbacks = waiting.get(name)?.callbacks ?? [];
     waiting.delete(name);
     for (const done of callbacks) done(vetted);
   }
@@ -88,11 +90,16 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
       const name = nameOf(host);
       const others = waiting.get(name);
       if (others !== undefined) {
-        others.push(done);
+        others.callbacks.push(done);
         return;
       }
-      waiting.set(name, [done]);
+      waiting.set(name, { asked_at: now(), callbacks: [done] });
       lookup(name, (answer) => settle(name, answer));
+    },
+    giveUp(limit_ms) {
+      for (const [name, { asked_at }] of waiting) {
+        if (now() - asked_at >= limit_ms) settle(name, { code: 'dns_failed' });
+      }
     },
     close() {
       cache.clear();

@@ -250,7 +250,7 @@ test('names that are never answered take no slot', async (t) => {
   t.true((await stuck).every(({ status }) => status === 'rejected'));
 });
 
-test('a name that takes longer than the attempt does not use up its time', async (t) => {
+test('the time that a name takes is not that of the attempt', async (t) => {
   const site = await startTestSite();
   let skipped_ms = 0;
   const held: (() => void)[] = [];
@@ -260,12 +260,12 @@ test('a name that takes longer than the attempt does not use up its time', async
   t.teardown(() => site.close());
   const check = engine.check(`http://shop.example:${site.port}/fine`);
   await until(() => held.length === 1);
-  skipped_ms = 60_000;
+  skipped_ms = 14_000;
   // Time for a sweep, which would end a request that is late.
   await new Promise((resolve) => setTimeout(resolve, 500));
   held[0]!();
   const outcome = await check;
   t.like(outcome, { verdict: 'ok', attempts: 1 });
-  t.true(outcome.response_time_ms! < 30_000);
+  t.true(outcome.response_time_ms! < 14_000);
   await engine.close();
 });
