@@ -64,12 +64,15 @@ export function openAccounts(
 
   return {
     async see(seen, context) {
-      const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => see(user, seen));
+      const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => {
+        const decided = see(user, seen);
+        if ('refused' in decided || bonus_at !== 'first_sight' || user.bonus !== 'pending') return decided;
+        return { events: [...decided.events, { type: 'SignupBonusApproved', data: {} }] };
+      });
       if (!registered.ok) return 'erased';
       const last = registered.appended ? registered.position : null;
       // Each request asks, so that a crash between the decision and the grant loses no bonus.
-      const is_due = bonus_at === 'first_sight' || registered.state.bonus === 'approved';
-      if (signup_credits === 0 || !is_due) return last;
+      if (signup_credits === 0 || registered.state.bonus !== 'approved') return last;
       const granted = await grant(seen.user_id, context);
       return granted.appended ? granted.position : last;
     },
@@ -80,7 +83,6 @@ export function openAccounts(
         recordFingerprint(user, fingerprint, context.now),
       );
       if (!recorded.ok) return recorded;
-      if (signup_credits === 0) return { ok: true, bonus: { status: 'none' }, position: recorded.position };
       let decided = recorded;
       if (bonus_at === 'fingerprint') {
         const { bonus } = recorded.state;
@@ -89,10 +91,12 @@ export function openAccounts(
         const handled = await aggregate.handle(stream, context, (user) => decideBonus(user, withheld));
         if (!handled.ok) return handled;
         decided = handled;
-        const reason = decided.state.bonus;
-        if (reason !== 'approved' && reason !== 'pending') {
-          return { ok: true, bonus: { status: 'withheld', reason }, position: decided.position };
-        }
+      }
+      // Accounts that get no credits have the decision too: the trial waits for it.
+      if (signup_credits === 0) return { ok: true, bonus: { status: 'none' }, position: decided.position };
+      const reason = decided.state.bonus;
+      if (reason !== 'approved' && reason !== 'pending') {
+        return { ok: true, bonus: { status: 'withheld', reason }, position: decided.position };
       }
       const { appended, position } = await grant(user_id, context);
       return { ok: true, bonus: { status: 'granted' }, position: appended ? position : decided.position };

@@ -30,7 +30,7 @@ export const USER_EVENTS = {
   IdentityReported: event({ message_id: Type.String(), updated_at: Time, email }),
   /** Null where the browser could not tell. */
   FingerprintRecorded: event({ os: detail, device_type: detail, screen_size: detail, recorded_at: Time }),
-  /** The ledger's `CreditsGranted` of the signup bonus follows. */
+  /** The ledger's `CreditsGranted` of the signup bonus follows, where new accounts get credits. It also opens the way to the trial. */
   SignupBonusApproved: event({}),
   SignupBonusWithheld: event({ reason: Type.Enum(WITHHELD_REASONS) }),
   /** An administrator set the most credits that the user's jobs may use in a period, or removed the limit (null). */

@@ -29,7 +29,7 @@ export const UserRow = Type.Object(
     last_job_at: Nullable(Time('When the user created the last job.')),
     flags: Type.Array(Type.Enum(FLAGS), {
       description:
-        '`signup_bonus_withheld`: too many new accounts came from one address or machine. `credits_owed`: a payment was refunded or ' +
+        '`signup_bonus_withheld`: too many new accounts came from one address or machine, so this one gets neither the bonus nor a trial. `credits_owed`: a payment was refunded or ' +
         'disputed after its credits were spent.',
     }),
   },

@@ -13,7 +13,7 @@ interface Page {
 
 export const subscriptionsProjection: Projection = projection({
   name: 'subscriptions',
-  version: 3,
+  version: 4,
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
@@ -27,11 +27,10 @@ export const subscriptionsProjection: Projection = projection({
       if (user_id === null) return;
       const { trial, trial_due } = documentOf(page, user_id);
       if (trial || trial_due) return;
-      change(page, user_id, {
-        trial_due: { job_id: idOf(event.stream), completed_at: event.metadata.at },
-        is_trial_due: true,
-      });
+      changeTrial(page, user_id, { trial_due: { job_id: idOf(event.stream), completed_at: event.metadata.at } });
     },
+    SignupBonusApproved: ({ stream }, page) => changeTrial(page, idOf(stream), { bonus: 'approved' }),
+    SignupBonusWithheld: ({ stream }, page) => changeTrial(page, idOf(stream), { bonus: 'withheld' }),
     PaymentReceived({ data: { user_id, customer_id } }, page) {
       if (customer_id !== null) change(page, user_id, { customer_id });
     },
@@ -61,6 +60,12 @@ const documentOf = ({ documents }: Page, user_id: string) => documents.get(user_
 function change(page: Page, user_id: string, changes: Partial<SubscriptionDocument>): void {
   page.documents.set(user_id, { ...documentOf(page, user_id), ...changes });
   page.changed.add(user_id);
+}
+
+/** In whichever order the job and the bonus come. */
+function changeTrial(page: Page, user_id: string, changes: Partial<Pick<SubscriptionDocument, 'trial_due' | 'bonus'>>) {
+  const { trial_due, bonus } = { ...documentOf(page, user_id), ...changes };
+  change(page, user_id, { trial_due, bonus, is_trial_due: trial_due !== null && bonus === 'approved' });
 }
 
 function apply(event: LogEvent<EventTypeOf<'subscription'>>, page: Page): void {

@@ -15,7 +15,10 @@ export interface SubscriptionDocument extends Document, SubscriptionState {
   grace_until: string | null;
   /** The job whose completion begins the trial; null without one, and from the trial's beginning on. */
   trial_due: { job_id: string; completed_at: string } | null;
+  /** There is such a job, and the signup bonus was approved. */
   is_trial_due: boolean;
+  /** The decision on the signup bonus, without which no trial begins. Null: none yet. */
+  bonus: 'approved' | 'withheld' | null;
 }
 
 export const subscriptions: CollectionSpec<SubscriptionDocument> = {
@@ -31,6 +34,7 @@ export const emptySubscription = (user_id: string): SubscriptionDocument => ({
   grace_until: null,
   trial_due: null,
   is_trial_due: false,
+  bonus: null,
 });
 
 /** Returns a user's plan at `now` (milliseconds since the epoch); null for the free plan. */

@@ -18,7 +18,7 @@ test.before(async () => {
     ...{ IDENTITY_JWKS_URL: provider.jwks_url, IDENTITY_ISSUER: provider.issuer, IDENTITY_AUDIENCE: AUDIENCE },
     ...{ IDENTITY_ADMIN_CLAIM: 'groups', IDENTITY_ADMIN_VALUE: 'operators' },
     ...{ IDENTITY_WEBHOOK_SECRET: WEBHOOK_SECRET, AGENCY_SECRET, TRUSTED_PROXIES: '127.0.0.1' },
-    PAYMENT_SANDBOX: 'on',
+    ...{ PAYMENT_SANDBOX: 'on', TRIAL_CREDITS: '777' },
   });
 });
 test.after.always(async () => {
@@ -66,6 +66,9 @@ test('an address gets three bonuses, whoever claims to forward for it', async (t
   t.is((await last.ask('GET', '/users/me')).body.signup_bonus, 'withheld');
   const again = await last.ask('POST', '/users/me/fingerprint', { os: 'another' }, from('198.51.100.8'));
   t.is(again.body.signup_bonus, 'withheld', 'the first decision stays');
+  const quotaOf = async (user_id: string) => (await (await signIn(user_id)).ask('GET', '/users/me/quota')).body;
+  t.true((await quotaOf('of-one-address-2')).trial.is_available);
+  t.false((await quotaOf('of-one-address-3')).trial.is_available);
 });
 
 test('a fingerprint may be empty, and names each wrong field', async (t) => {

@@ -117,7 +117,7 @@ const me = route({
 });
 
 const bonusOf = (status: (typeof BONUSES)[number], { config }: Deps) =>
-  config.signup_credits === 0 && status === 'pending' ? 'none' : status;
+  config.signup_credits === 0 && status !== 'granted' ? 'none' : status;
 
 const quota = route({
   id: 'getQuota',
@@ -145,7 +145,8 @@ const quota = route({
           is_active: Type.Boolean(),
           is_available: Type.Boolean({
             description:
-              'The first job of an API key to complete would begin it. It happens once for each user, where the operator gives trials.',
+              'The first job of an API key to complete would begin it, once the first fingerprint was taken. It happens once for each ' +
+              'user, where the operator gives trials, and not for users whose signup bonus was withheld.',
           }),
           ends_at: Nullable(Time('When the active trial ends.')),
         }),
@@ -179,7 +180,7 @@ const quota = route({
         exhausted_by: is_exhausted ? by : null,
         trial: {
           is_active,
-          is_available: trial_credits > 0 && !document?.trial,
+          is_available: trial_credits > 0 && !document?.trial && document?.bonus !== 'withheld',
           ends_at: is_active ? subscription!.period_end : null,
         },
       },

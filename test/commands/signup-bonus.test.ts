@@ -159,3 +159,18 @@ test('without a limit by fingerprint the bonus comes with the first sight, once'
   t.like(await accounts.recordFingerprint(first('alice', 'Linux'), commandContext()), { bonus: { status: 'granted' } });
   t.deepEqual(await balances(log, ['alice']), [300]);
 });
+
+test('where accounts get no credits the bonus is still decided, for the trial', async (t) => {
+  const { log } = await openTestStores(t);
+  const accounts = openAccounts(log, openCredits(log), { ...OPTIONS, signup_credits: 0 });
+  for (let n = 0; n < 4; n++) {
+    await accounts.see({ user_id: `u${n}`, email: null }, commandContext(NOW));
+    const done = await accounts.recordFingerprint(first(`u${n}`, `f${n}`), commandContext(NOW));
+    t.like(done, { ok: true, bonus: { status: 'none' } });
+  }
+  const decided = async (n: number) => (await Array.fromAsync(log.readStream(userStream(`u${n}`)))).at(-1)!.type;
+  t.deepEqual(
+    [await decided(2), await decided(3), await balances(log, ['u2'])],
+    ['SignupBonusApproved', 'SignupBonusWithheld', [0]],
+  );
+});

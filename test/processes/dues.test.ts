@@ -4,11 +4,13 @@ import { openBilling } from '../../commands/billing.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openSubscriptions } from '../../commands/subscription.ts';
 import { openTrials } from '../../commands/trial.ts';
-import { creditsStream, jobStream } from '../../events/streams.ts';
+import type { EventStore } from '../../events/event-store.ts';
+import { creditsStream, jobStream, userStream } from '../../events/streams.ts';
 import { GRACE_MS, subscriptionAt } from '../../events/subscription-state.ts';
 import { doWhatIsDue } from '../../processes/dues.ts';
 import { openPutOff } from '../../processes/put-off.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
+import { subscriptions as subscriptionDocuments } from '../../readmodels/subscriptions.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 
 const START = Date.parse('2026-01-31T09:00:00.000Z');
@@ -43,6 +45,7 @@ async function world(t: ExecutionContext) {
       await project(stores);
       return next;
     },
+    trialDue: () => readmodels.collection(subscriptionDocuments).find({ is_trial_due: true }),
     ledger: async (user_id: string) => {
       const events = await Array.fromAsync(log.readStream(creditsStream(user_id)));
       return events.map(({ type, data }) => [type, (data as { amount: number }).amount]);
@@ -150,17 +153,21 @@ test('a plan whose payment fails stays for the grace, and comes back with the pa
   t.deepEqual((await subscriptions.read('alice')).unpaid, []);
 });
 
+const appendTo = (log: EventStore) => (stream: string, type: string, data: object, at: number) =>
+  log.append(stream, 'no_stream', [
+    {
+      id: crypto.randomUUID(),
+      ...{ type, data },
+      metadata: { command_id: stream, causation_id: stream, actor: 'test', at: iso(at) },
+    },
+  ]);
+
 test('the first completed job of an API key begins a month of pro, once in a life', async (t) => {
   const { log, subscriptions, clock, pass, ledger } = await world(t);
+  const append = appendTo(log);
   const complete = (job_id: string, source: string, owner_id: string, at: number) =>
-    log.append(jobStream(job_id), 'no_stream', [
-      {
-        id: crypto.randomUUID(),
-        type: 'JobCompleted',
-        data: { completed_urls: 1, broken_urls: 0, owner_id, source },
-        metadata: { command_id: job_id, causation_id: job_id, actor: 'test', at: iso(at) },
-      },
-    ]);
+    append(jobStream(job_id), 'JobCompleted', { completed_urls: 1, broken_urls: 0, owner_id, source }, at);
+  await append(userStream('alice'), 'SignupBonusApproved', {}, START - 10);
   await complete('upload', 'upload', 'alice', START - 5);
   await pass();
   t.deepEqual(await ledger('alice'), []);
@@ -179,6 +186,22 @@ test('the first completed job of an API key begins a month of pro, once in a lif
   await pass();
   t.deepEqual((await ledger('alice')).at(-1), ['CreditsExpired', -50_000]);
   t.is(subscriptionAt(state, clock.now), null);
+});
+
+test('no trial begins without an approved signup bonus, and users without one hold up nobody', async (t) => {
+  const { log, pass, ledger, trialDue } = await world(t);
+  const append = appendTo(log);
+  const job = { completed_urls: 1, broken_urls: 0, source: 'api' };
+  for (const owner_id of ['withheld', 'undecided']) {
+    await append(jobStream(`of ${owner_id}`), 'JobCompleted', { ...job, owner_id }, START);
+  }
+  await append(userStream('withheld'), 'SignupBonusWithheld', { reason: 'address_limit' }, START);
+  await pass();
+  t.deepEqual([await ledger('withheld'), await ledger('undecided')], [[], []]);
+  t.deepEqual(await trialDue(), [], 'no pass reads them');
+  await append(userStream('undecided'), 'SignupBonusApproved', {}, START + 1);
+  await pass();
+  t.deepEqual([await ledger('withheld'), await ledger('undecided')], [[], [['CreditsGranted', 50_000]]]);
 });
 
 test('a trial whose process was killed after its credits is recorded for the same job', async (t) => {
