@@ -21,7 +21,9 @@ test('a password of a submitted URL is neither shown nor kept', async (t) => {
   const shown: [string, string][] = [];
   const look = async (what: string, body: unknown) => void shown.push([what, JSON.stringify(body)]);
 
-  const made = await ada.upload(`url\n${CSV}\n`);
+  const notes = [`see http://ada:${SECRET}@127.0.0.1:9/d`, 'Mail:bob@example.com', '', ''];
+  const rows = CSV.split('\n').map((url, n) => `${url},${notes[n]}`);
+  const made = await ada.upload(`url,note\n${rows.join('\n')}\n`);
   await look('the job', made.body);
   t.like(made.body, { total_urls: 1, duplicates_removed: 1, invalid_urls_rejected: 1, blocked_urls_skipped: 1 });
   const { job_id } = made.body;
@@ -30,7 +32,8 @@ test('a password of a submitted URL is neither shown nor kept', async (t) => {
   const by_key = await key.ask('POST', '/api/v2/jobs', { urls: CSV.split('\n') });
   await look('a job of the public API', by_key.body);
   await key.ended(by_key.body.job_id);
-  for (const path of ['results', 'url-list', 'stats', 'filter-options', 'rejected', 'export']) {
+  const original = 'export?original=true';
+  for (const path of ['results', 'url-list', 'stats', 'filter-options', 'rejected', 'export', original]) {
     await look(path, (await ada.ask('GET', `/jobs/${job_id}/${path}`)).body);
   }
   await look('share', await (await fetch(share.url)).text());
@@ -43,6 +46,7 @@ test('a password of a submitted URL is neither shown nor kept', async (t) => {
   t.is(analysis.status, 200);
   await look('analysis', analysis.body);
 
+  t.true(shown.find(([what]) => what === original)![1].includes('Mail:bob@example.com'), 'an address is no password');
   for (const [what, text] of shown) t.false(text.includes(SECRET), `${what}: ${text.slice(0, 500)}`);
   t.true(shown.filter(([, text]) => text.includes('ada@127.0.0.1')).length >= 7, 'the user is shown');
   await service.stop(async (data_dir) => {

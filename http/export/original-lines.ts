@@ -2,6 +2,7 @@
 // URL too. The rows, the job's URLs, their results and what was left out come in one order, so that little of each is in memory.
 import type { LeftOut } from '../../commands/intake.ts';
 import type { JobTable } from '../../events/job.ts';
+import { withoutPassword } from '../../events/without-password.ts';
 import { lettersOfColumn } from '../../intake/find-column.ts';
 import type { TableRow } from '../../intake/read-table.ts';
 import type { CellValue } from '../../intake/workbook-sheet.ts';
@@ -143,22 +144,28 @@ function addedNames(header: readonly CellValue[]): string[] {
 }
 
 /** The cells of a row, brought to the width of the table, and the cells beside them: each line has as many. */
-function lineOf({ width }: JobTable, cells: readonly CellValue[], added: readonly Cell[]): Line {
+function lineOf({ width, column }: JobTable, cells: readonly CellValue[], added: readonly Cell[]): Line {
   const line: Cell[] = [];
   // A workbook may show one long text in thousands of cells of a row, so its copy with an apostrophe is made once.
   const long_cells = new Map<CellValue, Cell>();
   for (let place = 0; place < width; place++) {
     const cell = cells[place] ?? '';
     if (typeof cell !== 'string' || cell.length < LONG_CHARS) {
-      line.push(inertCell(cell));
+      line.push(ownCell(cell, place === column));
       continue;
     }
-    const shown = long_cells.get(cell) ?? inertCell(cell);
+    const shown = long_cells.get(cell) ?? ownCell(cell, place === column);
     long_cells.set(cell, shown);
     line.push(shown);
   }
   for (let place = 0; place < ADDED_COLUMNS; place++) line.push(added[place] ?? null);
   return line;
+}
+
+/** A cell of the sheet, without the passwords of its URLs. Outside the column of URLs, a text with no `//` may be an address or a time. */
+function ownCell(cell: CellValue, is_url: boolean): Cell {
+  const may_hold = typeof cell === 'string' && (is_url || cell.includes('//'));
+  return inertCell(may_hold ? withoutPassword(cell) : cell);
 }
 
 function resultCells(finding: Finding): Cell[] {

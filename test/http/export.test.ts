@@ -9,7 +9,7 @@ import { parse } from 'csv-parse/sync';
 import Excel from 'exceljs';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { csvLine } from '../../cli/ops/events-text.ts';
-import { COLUMNS, resultsTable } from '../../http/export/columns.ts';
+import { COLUMNS, inert, resultsTable } from '../../http/export/columns.ts';
 import { csvField, csvOf } from '../../http/export/csv.ts';
 import { attachment, exportFilename } from '../../http/export/file-name.ts';
 import { xlsxOf } from '../../http/export/xlsx.ts';
@@ -121,7 +121,8 @@ test('an export keeps formulas as text, and numbers as numbers', async (t) => {
   const parsed = await csvRows([...rows, harmless]);
   t.deepEqual(
     parsed.map((row) => row.content_type),
-    [...HOSTILE.map((cell) => `'${cell}`), harmless.content_type],
+    // Of a reader with another separator, a line break begins a line.
+    [...HOSTILE.map((cell) => `'${cell.replace(/[\t\r\n](?==)/, "$&'")}`), harmless.content_type],
   );
   t.is(parsed[0]!.response_time_ms, '-1');
   const [sheet] = await sheetsOf([...rows, harmless]);
@@ -340,12 +341,48 @@ async function answer(asked: Promise<Response>): Promise<{ status: number; body:
   return { status: response.status, body: await response.text() };
 }
 
+const SEPARATORS = [';', '\t', ',', '"', '\n', '\r'];
+
 test('a text with a separator of any list, a tab or a quote is quoted, in exports and in lines of events', (t) => {
-  for (const each of [';', '\t', ',', '"', '\n', '\r']) {
-    const cell = `https://a.example/${each}=cmd|' /C calc'!A0`;
+  for (const each of SEPARATORS) {
+    const cell = `https://a.example/${each}page`;
     const quoted = `"${cell.replaceAll('"', '""')}"`;
     t.is(csvField(cell), quoted);
     t.is(csvLine([1, cell, true]), `1,${quoted},true\r\n`);
   }
   t.is(csvField('https://a.example/b c'), 'https://a.example/b c');
+});
+
+test('whatever separates the lists of a spreadsheet, no field of a line becomes a formula', (t) => {
+  const formulas = [
+    "=cmd|' /C calc'!A0",
+    '=1+1',
+    '"=1+1',
+    " '@SUM(1)",
+    '\u3000\uff1d1+1',
+    "-cmd|' /C calc'!A0",
+    '+HYPERLINK("x")',
+  ];
+  for (const delimiter of [',', ';', '\t']) {
+    for (const each of SEPARATORS) {
+      for (const formula of formulas) {
+        const line = ['first', `a${each}${formula}`, `${each}${formula}`, 'last'].map((cell) =>
+          csvField(inert(cell), delimiter),
+        );
+        for (const of_reader of [',', ';', '\t']) {
+          const options = { delimiter: of_reader, relax_quotes: true, relax_column_count: true };
+          for (const cell of (parse(line.join(delimiter), options) as string[][]).flat()) {
+            t.notRegex(cell, /^[\s"]*[=+\-@\uff1d]/, JSON.stringify([delimiter, of_reader, each, formula, line]));
+          }
+        }
+      }
+    }
+  }
+});
+
+test('what calls nothing stays as it is', (t) => {
+  t.is(csvField('https://a.example/seite,-12.html'), '"https://a.example/seite,-12.html"');
+  t.is(csvField('https://a.example/seite,-12.html', ';'), '"https://a.example/seite,-12.html"');
+  t.is(csvField('to do:\n- links\n- pages'), '"to do:\n- links\n- pages"');
+  t.is(csvField('a;=1', ';'), '"a;=1"', 'the separator of the file is protected by the quotes');
 });
