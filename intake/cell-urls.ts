@@ -19,7 +19,7 @@ export interface CellUrls {
 
 /** A URL of ASCII characters, none of which separates URLs, or a word like one. Most cells are this and need no more work. */
 const PLAIN =
-  /^(?:(?:https?:\/\/|www\.)[\w.~:/?#@!$&+=%-]+|(?![\w-]*=)[\w.~/?#@!$&+=%-]+(?::\d+(?:[/?#][\w.~/?#@!$&+=%-]*)?)?)$/i;
+  /^(?:(?:https?:\/\/|www\.)[\w.~:/?#@!$&+=%-]+|(?![\w-]*=)[\w.~/?#@!$&+=%-]+(?::\d+(?:[/?#][\w.~/?#@!$&+=%-]*)?)?)(?<!::)$/i;
 /** Characters that nobody sees, which pages, PDF files and chats put into texts: they are no part of a URL. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 /** Joiners shape Persian words and emoji, but mean nothing at an end. */

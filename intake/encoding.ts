@@ -32,7 +32,7 @@ const WINDOWS_LETTER = /[a-z][\xc0-\xff]|[\xc0-\xff][a-z]/i;
 /** A euro of ISO 8859-15, where ISO 8859-1 has a sign that nobody uses. */
 const EURO = /(?:\d\s?|[\s;,"])\xa4(?:[\s;,"]|\d|$)/;
 /** Of the bytes that are no ASCII, at least this share is valid UTF-8 in a file in which few are damaged. */
-const MOSTLY = 0.75;
+const MOSTLY = 0.5;
 
 /** The encoding's name as TextDecoder gives it back; null for a name that it does not take. */
 export function knownEncoding(label: string): TextEncoding | null {

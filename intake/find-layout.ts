@@ -177,8 +177,10 @@ function areAllUrls(rows: readonly SampleRow[], max_url_chars: number): boolean 
 function isProse(rows: readonly SampleRow[], filename: string): boolean {
   const found = rows.map(({ cells }) => ({ line: cells[0]!, ...urlsInCell(cells[0]!) }));
   const with_url = found.filter(({ texts }) => texts.some(beginsLikeUrl));
+  if (MARKUP_NAME.test(filename)) return !isColumnName(found[0]?.line ?? '');
   if (with_url.length === 0 || isColumnName(found[0]!.line)) return false;
-  if (MARKUP_NAME.test(filename)) return true;
+  const sentences = found.filter(({ line, texts }) => SENTENCE.test(line) && !texts.some(beginsLikeUrl));
+  if (!/\.(?:csv|tsv)$/i.test(filename) && sentences.length > with_url.length) return true;
   if (found.some(({ line }) => /^#{1,6} |\]\(https?:/i.test(line))) return true;
   const prose = with_url.filter(({ is_prose, line }) => is_prose && (!DELIMITED.test(line) || SENTENCE.test(line)));
   return prose.length * 2 > with_url.length && haveNotes(prose.map(({ line }) => line));

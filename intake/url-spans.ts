@@ -121,7 +121,7 @@ function endOf(text: string, start: number, from: number, context: Context): num
       continue;
     }
     if (char === quote) break;
-    if (char === '|' && (before === '<' || context.has_bar || context.closes('}'))) break;
+    if (char === '|' && (before === '<' || context.has_bar || context.closes('}') || context.closes(']'))) break;
     if (SEPARATORS.has(char) && matchAt(NEXT_URL, text, at + 1)) break;
     if (char === '[' && at > from && endsAtBracket(text, start, at)) break;
     const closer = CLOSED[char];
@@ -158,7 +158,8 @@ function matchAt(pattern: RegExp, text: string, at: number): boolean {
 /** Cuts off punctuation that ends a sentence or a list's item, and brackets that were opened before the URL. */
 function withoutEnd(span: string, is_whole: boolean): string {
   const punctuation = is_whole ? ENDS_ITEM : ENDS_SENTENCE;
-  let end = span.length;
+  // reStructuredText announces a block so.
+  let end = span.length - (span.endsWith('::') ? 2 : 0);
   const balances = new Map<string, number>();
   const balanceOf = (close: string, open: string) => {
     let balance = balances.get(close);

@@ -45,6 +45,11 @@ for (const [encoding, text, hex] of SAMPLES) {
   });
 }
 
+test('a damaged character leaves a small file UTF-8', (t) => {
+  const damaged = Buffer.concat([Buffer.from('ä;url\n'), Buffer.from([0xe4]), Buffer.from(';x\nö;y\n')]);
+  t.is(encodingOf(damaged), 'utf-8');
+});
+
 test('a damaged character leaves a file UTF-8', (t) => {
   const damaged = Buffer.concat([Buffer.from('größe;maße;weiß;url\n'), Buffer.from([0xe4]), Buffer.from(';größe\n')]);
   t.is(encodingOf(damaged), 'utf-8');

@@ -11,6 +11,8 @@ for (const [syntax, text, urls] of [
   ['Org', `- [[${A}][Label]]\n- [[${B}]]`, [A, B]],
   ['BBCode', `[url=${A}]here[/url] and [url]${B}[/url][b]x[/b]`, [A, B]],
   ['LaTeX', `\\href{${A}}{text} and \\url{https://b.example.org/a\\_b\\%20c}`, [A, 'https://b.example.org/a_b%20c']],
+  ['DokuWiki', `[[${A}|Label]] and [[${B}|x y]]`, [A, B]],
+  ['reStructuredText, before a block', `${A}::`, [A]],
   ['AsciiDoc', `See ${A}[the label] and link:${B.slice(0, 23)}[other, window=_blank].`, [A, B.slice(0, 23)]],
   ['Slack', `<${A}|label> and <${B}>`, [A, B]],
   ['wikitext', `[${A} label] {{cite web|url=${B}|title=T}}`, [A, B]],
