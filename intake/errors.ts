@@ -5,8 +5,7 @@ import { listOfFormats } from './formats.ts';
 export const INTAKE_ERROR_CODES = {
   empty_file: 'The file is empty.',
   file_too_large: 'The file has more bytes than `max_file_bytes`.',
-  not_a_table:
-    'The file has a format that is not read, which the message names: a picture, a PDF document, an old .xls.',
+  not_a_table: 'The file has a format that is not read, which the message names: a picture, a sound, an old .xls.',
   row_too_long: 'A row of a text file is longer than `max_row_chars`.',
   quote_not_closed: 'A cell of a text file begins with a quote that is never closed.',
   broken_xlsx: 'The workbook is damaged: not a readable ZIP archive, parts missing, XML not well-formed.',

@@ -1,5 +1,7 @@
 // Reads XML with URLs in it: sitemaps (sitemaps.org), RSS and WordPress's exports of it, Atom, OPML, and the shortcuts of macOS. Nothing
-// is fetched: the entries of an index of sitemaps are URLs of sitemaps.
+// is fetched: the entries of an index of sitemaps are URLs of sitemaps. Of spreadsheets, bookmarks and maps in XML it takes the links and the
+// URLs in the text.
+import { isAttempt, urlsInCell } from './cell-urls.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
 import { type Cell, listSheet, type OpenedText, type Sheet, type Warning } from './sheet.ts';
 import { readText } from './text-source.ts';
@@ -7,7 +9,7 @@ import { attributeOf, parseXml } from './xml.ts';
 
 /** Where a kind of XML has its URLs. */
 interface XmlKind {
-  format: 'sitemap' | 'feed';
+  format: 'sitemap' | 'feed' | 'xml';
   warning?: Warning;
   /** The elements that are rows. */
   entries: ReadonlySet<string>;
@@ -24,7 +26,16 @@ const located = (entry: string): Pick<XmlKind, 'entries' | 'isText'> => ({
 const RSS: XmlKind = {
   format: 'feed',
   entries: new Set(['item', 'channel']),
-  isText: (name, parent) => name === 'link' && (parent === 'item' || parent === 'channel'),
+  isText: (name, parent, { isPermaLink = 'true' }) =>
+    (name === 'link' && (parent === 'item' || parent === 'channel')) ||
+    (name === 'guid' && parent === 'item' && isPermaLink === 'true'),
+};
+/** The links and the URLs in the text, wherever they stand. */
+const WHOLE: XmlKind = {
+  format: 'xml',
+  entries: new Set(['Row', 'table-row']),
+  isText: () => true,
+  ofAttributes: (_name, { href, HRef, htmlUrl, xmlUrl, url }) => [href, HRef, htmlUrl, xmlUrl, url],
 };
 const KINDS: Readonly<Record<string, XmlKind>> = {
   urlset: { format: 'sitemap', ...located('url') },
@@ -48,9 +59,15 @@ const KINDS: Readonly<Record<string, XmlKind>> = {
     entries: new Set(['dict']),
     isText: (name, parent) => name === 'string' && parent === 'dict',
   },
+  // Excel 2003, flat OpenDocument, and the others by their names.
+  Workbook: WHOLE,
+  document: WHOLE,
+  xbel: WHOLE,
+  kml: WHOLE,
+  gpx: WHOLE,
 };
 /** Attributes that hold URLs may have a prefix, which these lack. */
-const ATTRIBUTES = ['rel', 'href', 'htmlUrl', 'xmlUrl', 'url'];
+const ATTRIBUTES = ['rel', 'href', 'HRef', 'htmlUrl', 'xmlUrl', 'url'];
 
 /** Throws `not_a_table` for XML of another kind. */
 export async function openFeed(file: OpenedText): Promise<Sheet> {
@@ -74,21 +91,36 @@ async function rootOf({ source, encoding }: OpenedText): Promise<string | null> 
   return root;
 }
 
+const MAX_TEXT_CHARS = 1_000_000;
+
 async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind): AsyncGenerator<Cell[]> {
   /** The names of the open elements. */
   const path: string[] = [];
   let row = 0;
   let page: Cell[] = [];
   let value: string | null = null;
+  /** The line of the last element, which is the row where the kind has no entries. */
+  let line_of_element = 1;
+  const max_text_chars = kind === WHOLE ? MAX_TEXT_CHARS : limits.max_url_chars;
   const add = (text: string) => {
     const url = text.trim();
     if (url !== '' && (kind.format === 'sitemap' || url.includes(':')))
-      page.push({ row: Math.max(1, row), value: url });
+      page.push({ row: row > 0 ? row : kind === WHOLE ? line_of_element : 1, value: url });
+  };
+  const endText = () => {
+    if (value === null) return;
+    if (kind !== WHOLE) add(value);
+    // A link may show its URL as its text.
+    else if (value.includes('://') || value.includes('www.'))
+      for (const url of urlsInCell(value).texts) if (isAttempt(url) && url !== page.at(-1)?.value) add(url);
+    value = null;
   };
   const parsing = parseXml(
     readText(source, encoding),
     {
-      open(name, attributes) {
+      open(name, attributes, line) {
+        if (kind === WHOLE) endText();
+        line_of_element = line;
         if (kind.entries.has(name)) row++;
         value = kind.isText(name, path.at(-1) ?? '', attributes) ? '' : null;
         const named = Object.fromEntries(ATTRIBUTES.map((one) => [one, attributeOf(attributes, one)]));
@@ -96,11 +128,11 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
         path.push(name);
       },
       text(text) {
-        if (value !== null && value.length <= limits.max_url_chars) value += text;
+        if (value !== null && value.length <= max_text_chars) value += text;
       },
       close() {
-        if (value !== null) add(value);
-        value = null;
+        endText();
+        if (kind === WHOLE) value = '';
         path.pop();
       },
     },

@@ -25,12 +25,18 @@ export const FORMATS = {
     endings: ['rss', 'atom', 'opml', 'webloc'],
     means: 'the links of the entries of a feed, an outline or an export of WordPress',
   },
+  xml: {
+    name: 'Excel 2003 XML, FODS, XBEL or KML',
+    endings: ['fods', 'xbel', 'kml', 'gpx'],
+    means: 'the links and the URLs in the text of a spreadsheet, of bookmarks or of a map',
+  },
   html: { name: 'HTML', endings: ['html', 'htm'], means: 'a page, or bookmarks as browsers export them' },
   document: {
     name: 'Word, PowerPoint or OpenDocument text',
     endings: ['docx', 'pptx', 'odt', 'odp'],
     means: 'the links and the URLs in the text of a document or a presentation',
   },
+  pdf: { name: 'PDF', endings: ['pdf'], means: 'the links of a document, not the URLs that are mere text' },
   mail: {
     name: 'e-mail',
     endings: ['eml', 'mbox', 'mht', 'mhtml'],

@@ -15,6 +15,8 @@ export interface JsonString {
    */
   family: string;
   value: string;
+  /** Whether it stands in a list itself, and not in an object of one. */
+  is_item?: boolean;
 }
 
 /** The family of a map's values. */
@@ -25,7 +27,7 @@ export const NAMES = '(names)';
 /** A list or an object that is open. */
 interface Opened {
   is_list: boolean;
-  /** A list in a list, as a table writes its rows. */
+  /** A list in a list or in a line, as a table writes its rows. */
   is_row: boolean;
   has_items: boolean;
   /** The path and the family of its values. */
@@ -119,7 +121,8 @@ export class JsonStrings {
     this.#beginValue();
     if (token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET) this.#openValue(token);
     else if (token === TokenType.STRING) {
-      this.#add({ path: this.#path(), family: this.#familyOfString(), value: value as string });
+      const is_item = this.#open.at(-1)?.is_list === true;
+      this.#add({ path: this.#path(), family: this.#familyOfString(), value: value as string, is_item });
     }
   }
   #add(found: Omit<JsonString, 'row'>): void {
@@ -165,10 +168,11 @@ export class JsonStrings {
     if (parent && !parent.has_items && parent.name !== null) {
       family = this.#is_map ? MAP : familyOf(family, parent.name);
     }
-    const is_row = is_list && parent?.is_list === true;
+    const is_line = is_list && parent === undefined && this.#are_lines;
+    const is_row = is_line || (is_list && parent?.is_list === true);
     const opened = { is_list, is_row, has_items: false, path: this.#path(), family, name: null, place: -1 };
     this.#open.push(opened);
-    if (is_list) this.#beginItems(opened);
+    if (is_list && !is_line) this.#beginItems(opened);
     this.#is_name = !is_list;
   }
   #close(is_list: boolean): void {

@@ -1,6 +1,6 @@
 // Opens JSON or JSON lines as the URLs of one column, or of all. A list of plain texts is a column without a name.
 import { breather } from '../time/event-loop.ts';
-import { isAttempt } from './cell-urls.ts';
+import { beginsLikeUrl, isAttempt } from './cell-urls.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
 import { columnOfLetters, findUrlColumn, lettersOfColumn, type SampleRow, type UrlColumn } from './find-column.ts';
 import { type JsonString, JsonStrings, MAP } from './json-strings.ts';
@@ -34,7 +34,7 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
       'No text in the JSON is a URL. Upload a list of URLs, or of objects with one in each.',
     );
   }
-  const taken = takes_all ? indexesOf(column) : isRowOfUrls(column, columns) ? indexesOf(column) : [column.index];
+  const taken = takes_all ? indexesOf(column) : areUrlsAlone(column, columns) ? indexesOf(column) : [column.index];
   const families = new Set(taken.map((one) => columns[one]!.family));
   const described = describedColumn(column, { wanted, takes_all: families.size > 1 });
   const nameOf = (name: string) => (name === '' ? null : name);
@@ -56,8 +56,9 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
   };
 }
 
-/** Whether the lists in a list are URLs and nothing else, and so no rows of a table. */
-function isRowOfUrls({ index, others }: UrlColumn, columns: readonly JsonColumn[]): boolean {
+/** Whether lists, in a list or beside each other, hold URLs and nothing else, and so are no rows or columns of a table. */
+function areUrlsAlone({ index, others }: UrlColumn, columns: readonly JsonColumn[]): boolean {
+  if (others.length + 1 === columns.length && columns.every(({ is_item }) => is_item)) return true;
   const ROW = /^(.*)\[\d+\]$/;
   const row = ROW.exec(columns[index]!.path)?.[1];
   if (row === undefined) return false;
@@ -70,6 +71,7 @@ interface JsonColumn {
   family: string;
   path: string;
   paths: Set<string>;
+  is_item: boolean;
 }
 
 /** The beginning of the file as a table under a header of paths. */
@@ -79,19 +81,18 @@ async function sampleOf(file: OpenedText): Promise<{ rows: SampleRow[]; columns:
   let values = 0;
   let chars = 0;
   for await (const some of stringsOf(file)) {
-    for (const { row, path, family, value } of some) {
+    for (const { row, path, family, value, is_item = false } of some) {
       let column = columns.get(family);
       if (column === undefined) {
         if (columns.size === SAMPLE_COLUMNS) continue;
-        column = { family, path, paths: new Set(), index: columns.size };
+        column = { family, path, paths: new Set(), is_item, index: columns.size };
         columns.set(family, column);
       }
       if (column.paths.size < SAMPLE_COLUMNS) column.paths.add(path);
       const cells = cells_by_row.get(row) ?? [];
       cells_by_row.set(row, cells);
       while (cells.length <= column.index) cells.push('');
-      if (cells[column.index] === '' || (isAttempt(value) && !isAttempt(cells[column.index]!)))
-        cells[column.index] = value;
+      if (rank(value) > rank(cells[column.index]!)) cells[column.index] = value;
       values++;
       chars += value.length;
     }
@@ -101,6 +102,9 @@ async function sampleOf(file: OpenedText): Promise<{ rows: SampleRow[]; columns:
   const header = [...columns.values()].map(({ path }) => path);
   return { rows: [{ row: 0, cells: header }, ...rows], columns: [...columns.values()] };
 }
+
+/** The likeliest URL of a row stands for the others of its column. */
+const rank = (value: string): number => (beginsLikeUrl(value) ? 3 : isAttempt(value) ? 2 : value === '' ? 0 : 1);
 
 async function* jsonCells(
   file: OpenedText,

@@ -11,7 +11,7 @@ const SIGNATURES: readonly (readonly [bytes: string, name: string])[] = [
   ['RIFF', 'a WebP picture, or a sound or a film'],
   ['II*\0', 'a TIFF picture'],
   ['MM\0*', 'a TIFF picture'],
-  ['%PDF-', 'a PDF document'],
+  ['%PDF-', 'a PDF document in a gzip file or an archive'],
   ['{\\rtf', 'an RTF document'],
   ['\x1f\x8b', 'a gzip file in another gzip file'],
   ['BZh', 'a bzip2 file'],
@@ -47,6 +47,7 @@ export const notRead = (name: string, advice = WHAT_IS_READ) =>
   new IntakeError('not_a_table', `The file is ${name}, which is not read. ${advice}`);
 
 export const isZip = (head: Buffer): boolean => head.toString('latin1', 0, 2) === 'PK' && head[2]! < 9 && head[3]! < 9;
+export const isPdf = (head: Buffer): boolean => head.toString('latin1', 0, 1024).trimStart().startsWith('%PDF-');
 export const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b && head[2] === 8;
 
 /** The error for an archive without a workbook. `has`: whether it has a part of this name. */
@@ -71,7 +72,8 @@ export type TextKind = 'json' | 'xml' | 'html' | 'mail' | 'table';
 
 /** Wiki links begin like lists in lists, templates like objects. */
 const JSON_START = /^\s*(?:\{\s*["}]|\[\s*(?:\[\s*)*(?:["\]]|\{\s*["}]|(?:-?\d[\d.eE+-]*|true|false|null)\s*,|$))/;
-const XML_START = /^\s*<(?:\?xml|urlset|sitemapindex|rss|rdf:RDF|feed|opml|plist)[\s>]/i;
+const XML_START =
+  /^\s*<(?:\?xml|urlset|sitemapindex|rss|rdf:RDF|feed|opml|plist|Workbook|office:document|xbel|kml|gpx)[\s>]/i;
 const HTML_START =
   /^\s*(?:<!--|<!doctype html|<!doctype netscape|<(?:html|head|body|meta|title|table|tr|td|ul|ol|li|dl|dt|div|p|a|h[1-6]|span|nav|main|section|article)[\s>])/i;
 

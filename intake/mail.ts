@@ -1,11 +1,12 @@
 // Reads the links and the URLs of mails: one message, a mailbox of them (mbox), or a page that a browser saved as a message (MHTML).
-import { readFile } from 'node:fs/promises';
-import PostalMime from 'postal-mime';
+import PostalMime, { type Attachment } from 'postal-mime';
 import { breather } from '../time/event-loop.ts';
 import { isAttempt, urlsInCell } from './cell-urls.ts';
+import { encodingOf } from './encoding.ts';
 import { IntakeError } from './errors.ts';
 import { linksOfHtml } from './html.ts';
 import { type Cell, listSheet, type OpenedText, type Sheet } from './sheet.ts';
+import { wholeOf } from './text-source.ts';
 
 /** A message is decoded in memory; attachments count. */
 const MAX_MAIL_BYTES = 32 * 1024 * 1024;
@@ -15,7 +16,7 @@ export function openMail(file: OpenedText): Sheet {
 }
 
 async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]> {
-  const bytes = await readFile(source.path);
+  const bytes = await wholeOf(source, limits.max_file_bytes);
   let row = 0;
   const breathe = breather();
   for (const message of messagesOf(bytes)) {
@@ -24,13 +25,24 @@ async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]
       throw new IntakeError('file_too_large', `Message ${row} has more than ${MAX_MAIL_BYTES / 1024 / 1024} MiB.`);
     }
     const options = { maxHeadersSize: MAX_HEADER_BYTES, maxNestingDepth: 20 };
-    const { text = '', html = '' } = await new PostalMime(options).parse(message);
-    const links = html === '' ? [] : linksOfHtml(html, limits.max_url_chars);
-    const values = [...links, ...urlsInCell(text).texts].filter((value) => isAttempt(value));
+    const { text = '', html = '', attachments } = await new PostalMime(options).parse(message);
+    const values = [
+      ...(html === '' ? [] : linksOfHtml(html, limits.max_url_chars)),
+      ...urlsInCell(text).texts,
+      ...attachments.flatMap((one) => urlsOfAttachment(one, limits.max_url_chars)),
+    ].filter((value) => isAttempt(value));
     // A message has the same links as text and as HTML.
     yield [...new Set(values)].map((value) => ({ row, value }));
     await breathe();
   }
+}
+
+/** The links of an attached page, or the URLs of another text; other attachments are files of their own. */
+function urlsOfAttachment({ mimeType, content }: Attachment, max_url_chars: number): readonly string[] {
+  if (!mimeType.startsWith('text/') || typeof content === 'string') return [];
+  const bytes = Buffer.from(content as ArrayBuffer);
+  const text = new TextDecoder(encodingOf(bytes)).decode(bytes);
+  return mimeType === 'text/html' ? linksOfHtml(text, max_url_chars) : urlsInCell(text).texts;
 }
 
 /** The messages of a mailbox, or the one message. */

@@ -1,7 +1,7 @@
 // Opens an uploaded file as the URLs in it. The content decides the format; the file's name does not.
 import { stat } from 'node:fs/promises';
 import { IntakeError, sheetNotFound } from './errors.ts';
-import { isGzip, isZip } from './known-formats.ts';
+import { isGzip, isPdf, isZip } from './known-formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import type { OpenOptions, Sheet } from './sheet.ts';
 import { readHead } from './text-source.ts';
@@ -26,6 +26,10 @@ export async function openSheet(
   const start = await readHead({ path, is_gzip: false, max_inflated_bytes });
   if (isZip(start)) return (await import('./zip-file.ts')).openZipFile(path, all_limits, options);
   if (options.sheet) throw sheetNotFound(options.sheet, []);
+  if (isPdf(start)) {
+    const { openPdf } = await import('./pdf.ts');
+    return openPdf({ path, is_gzip: false, max_inflated_bytes }, options.column ?? null, all_limits);
+  }
   const source = { path, is_gzip: isGzip(start), max_inflated_bytes };
   return (await import('./open-text.ts')).openText(source, filename, all_limits, options);
 }

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { encodingOf, type TextEncoding } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
-import { assertInflation } from './inflation.ts';
+import { assertInflation, tooLarge } from './inflation.ts';
 
 /** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
@@ -31,6 +31,18 @@ export async function readHead(file: TextFile): Promise<Buffer> {
     if (length >= CHUNK_BYTES) break;
   }
   return Buffer.concat(pieces).subarray(0, CHUNK_BYTES);
+}
+
+/** All bytes of a file whose format is read in memory, inflated. Throws `inflated_too_large` beyond `max_bytes`. */
+export async function wholeOf(file: TextFile, max_bytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const bytes of bytesOf(file)) {
+    length += bytes.length;
+    if (length > max_bytes) throw tooLarge(max_bytes);
+    pieces.push(Buffer.from(bytes));
+  }
+  return Buffer.concat(pieces, length);
 }
 
 /** The bytes in order, inflated; each piece is valid until the next one is asked for. */

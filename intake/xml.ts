@@ -5,7 +5,7 @@ import { breather } from '../time/event-loop.ts';
 
 export interface XmlHandlers {
   /** Names come without a namespace prefix. */
-  open(name: string, attributes: Record<string, string>): void;
+  open(name: string, attributes: Record<string, string>, line: number): void;
   close?(name: string): void;
   text?(text: string): void;
 }
@@ -32,7 +32,7 @@ export async function* parseXml(
   parser.on('opentag', ({ name, attributes }) => {
     chars_since_tag = 0;
     if (++depth > MAX_DEPTH) refuse('it is nested too deeply');
-    handlers.open(localName(name), attributes);
+    handlers.open(localName(name), attributes, parser.line);
   });
   parser.on('closetag', ({ name }) => {
     chars_since_tag = 0;

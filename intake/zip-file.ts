@@ -15,7 +15,7 @@ const ENCRYPTED = 'encryption-data';
 /** What macOS puts beside files, and hidden files. */
 const HIDDEN = /^__macosx\/|(?:^|\/)\./;
 /** Workbooks and archives in an archive are not opened. */
-const NO_TEXT = /\.(?:xlsx|xlsm|ods|docx|pptx|odt|odp|zip|gz)$/;
+const NO_TEXT = /\.(?:xlsx|xlsm|ods|docx|pptx|odt|odp|pdf|zip|gz)$/;
 const MAX_LISTS = 20;
 
 export async function openZipFile(path: string, limits: IntakeLimits, options: OpenOptions): Promise<Sheet> {

@@ -1,4 +1,5 @@
 // Formats that people bring beside tables: feeds, outlines, documents, mails, archives of lists, trees and rows of JSON.
+import { deflateSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { failureOf, open, valuesOf, zip } from './uploads.ts';
@@ -82,6 +83,53 @@ for (const [kind, name, content] of [
     `\n<?xml version="1.0"?><urlset>${[A, B, C].map((url) => `<url><loc>${xml(url)}</loc></url>`).join('')}</urlset>`,
   ],
   ['a mail', 'x.eml', MAIL],
+  ['a mail in gzip', 'x.eml.gz', gzipSync(MAIL)],
+  [
+    'a mail with a list attached',
+    'x.eml',
+    [
+      'Subject: x',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/plain',
+      '',
+      A,
+      '--b',
+      'Content-Type: text/csv; name=list.csv',
+      'Content-Disposition: attachment; filename=list.csv',
+      'Content-Transfer-Encoding: base64',
+      '',
+      Buffer.from(`n,url\n1,${B}\n`).toString('base64'),
+      '--b',
+      'Content-Type: message/rfc822',
+      '',
+      'Subject: y',
+      '',
+      C,
+      '--b--',
+    ].join('\r\n'),
+  ],
+  [
+    'RSS whose items have no link but an identity',
+    'x.rss',
+    `<rss><channel><item><guid>${A}</guid></item><item><guid isPermaLink="false">https://id.example.org/</guid><link>${xml(B)}</link></item><item><link>${C}</link></item></channel></rss>`,
+  ],
+  [
+    'Excel 2003 XML',
+    'x.xml',
+    `<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?><Workbook xmlns="urn:x" xmlns:ss="http://schemas.example.org/"><Worksheet><Table><Row><Cell><Data>url</Data></Cell></Row><Row><Cell ss:HRef="${A}"><Data>${A}</Data></Cell></Row><Row><Cell ss:HRef="${xml(B)}"><Data>b</Data></Cell></Row><Row><Cell><Data>${C}</Data></Cell></Row></Table></Worksheet></Workbook>`,
+  ],
+  [
+    'FODS',
+    'x.fods',
+    `<?xml version="1.0"?><office:document><table:table-row><table:table-cell><text:p><text:a xlink:href="${A}">a</text:a> and ${xml(B)} too</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>${C}</text:p></table:table-cell></table:table-row></office:document>`,
+  ],
+  [
+    'XBEL',
+    'x.xbel',
+    `<?xml version="1.0"?><!DOCTYPE xbel><xbel><folder><bookmark href="${A}"><title>a</title></bookmark></folder><bookmark href="${xml(B)}"/><bookmark href="${C}"/></xbel>`,
+  ],
   [
     'a mailbox',
     'x.mbox',
@@ -93,6 +141,12 @@ for (const [kind, name, content] of [
     JSON.stringify({
       roots: { bar: { children: [{ url: A }, { children: [{ url: B }] }] }, other: { children: [{ url: C }] } },
     }),
+  ],
+  ['lists of JSON beside each other', 'x.json', JSON.stringify({ news: [A, B], jobs: [C] })],
+  [
+    'JSON with a URL of another scheme first',
+    'x.json',
+    JSON.stringify({ repository: 'git+ssh://x.example.org/y.git', author: { url: A }, home: B, funding: C }),
   ],
   ['a map of JSON', 'x.json', JSON.stringify({ home: A, about: B, name: 'x', jobs: C })],
   ['a map of JSON by URL', 'x.json', JSON.stringify({ [A]: 200, [B]: 404, [C]: 200 })],
@@ -198,3 +252,66 @@ for (const [kind, name, content] of [
     t.is((await failureOf(t, name, content)).code, 'no_urls');
   });
 }
+
+const pdf = (...objects: (string | Buffer)[]) =>
+  Buffer.concat(
+    ['%PDF-1.7\n', ...objects.flatMap((one) => [one, '\n'])].map((one) => Buffer.from(one as string, 'latin1')),
+  );
+const stream = (dictionary: string, data: Buffer) =>
+  Buffer.concat([
+    Buffer.from(`<< ${dictionary} /Length ${data.length} >>\nstream\r\n`),
+    data,
+    Buffer.from('\nendstream\nendobj'),
+  ]);
+const annotation = (uri: string) => `1 0 obj << /Subtype /Link /A << /S /URI /URI ${uri} >> >> endobj`;
+
+test('the links of a PDF document are found, in plain and in compressed objects', async (t) => {
+  const content = pdf(
+    annotation(`(${A})`),
+    stream('/Filter /FlateDecode', deflateSync(`(https://text.example.org/) Tj`)),
+    stream(
+      '/Type /ObjStm /N 1 /First 5 /Filter /FlateDecode',
+      deflateSync(`1 0 ${annotation('(https://b.example.org/\\(x\\)/\\050y(z))')}`),
+    ),
+    annotation(`<${Buffer.from(C).toString('hex')}>`),
+  );
+  t.like(await open(t, 'x.pdf', content), { format: 'pdf' });
+  t.deepEqual(await valuesOf(t, 'x.pdf', content), [A, 'https://b.example.org/(x)/(y(z)', C]);
+});
+
+for (const [kind, content, code, message] of [
+  ['without links', pdf(`(${A}) Tj`), 'no_urls', /PDF document has no links/],
+  [
+    'with a password',
+    pdf(annotation('(x)'), 'trailer << /Encrypt 5 0 R >>'),
+    'not_a_table',
+    /PDF document with a password/,
+  ],
+  [
+    'that inflates to a bomb',
+    pdf(stream('/Type /ObjStm', deflateSync(Buffer.alloc(9 * 1024 * 1024)))),
+    'zip_bomb',
+    /PDF document inflates/,
+  ],
+] as const) {
+  test(`a PDF document ${kind} is refused as one`, async (t) => {
+    const failure = await failureOf(t, 'x.pdf', content);
+    t.is(failure.code, code);
+    t.regex(failure.message, message);
+  });
+}
+
+test('prose whose URLs stand on lines of their own is no table of its sentences', async (t) => {
+  const text = `You may not use this file except in compliance.\n\n    ${A}\n\nUnless required by law or agreed to in writing it is so.\n`;
+  const sheet = await open(t, 'LICENSE.txt', text);
+  t.is(sheet.format, 'text');
+  t.deepEqual((await Array.fromAsync(sheet.cells())).flat(), [{ row: 3, value: A }]);
+});
+
+test('the lists of JSON lines are rows of a table', async (t) => {
+  const content = `["name","page"]\n["x","${A}"]\n["y","${B}"]\n`;
+  t.deepEqual((await Array.fromAsync((await open(t, 'x.jsonl', content)).cells())).flat(), [
+    { row: 2, value: A },
+    { row: 3, value: B },
+  ]);
+});

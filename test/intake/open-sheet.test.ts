@@ -187,7 +187,7 @@ for (const [name, content] of [
 
 for (const [name, content] of [
   ['a PNG', Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')],
-  ['a PDF', Buffer.from('%PDF-1.7\nhttps://a.example/\n')],
+  ['a PDF in a gzip file', gzipSync('%PDF-1.7\nhttps://a.example/\n')],
   ['an RTF document', Buffer.from('{\\rtf1 https://a.example/}')],
   ['a Parquet file', Buffer.from('PAR1\x15\x04https://a.example/')],
   ['a gzip file in another one', gzipSync(gzipSync('https://a.example/'))],
