@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { openClientAddress } from '../callers/client-address.ts';
-import { type Holder, holdersOf } from '../limits/address-shares.ts';
+import { AddressShares, type Holder, holdersOf } from '../limits/address-shares.ts';
 import { Pipelines } from './pipelines.ts';
 import { restTurn, Turns } from './turns.ts';
 import { Unread, unreadLimits } from './unread.ts';
@@ -23,7 +23,7 @@ export interface FrontOptions {
 export interface Arrived {
   request: IncomingMessage;
   response: ServerResponse;
-  /** A probe waits for nothing. */
+  /** A probe waits for nothing, unless its address sends many. */
   isProbe(): boolean;
   begin(): void;
   /** Answers 503 without the application. */
@@ -31,6 +31,8 @@ export interface Arrived {
 }
 
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+/** The most probes of an address and of all that begin at once in a second. Further ones take turns with other requests. */
+const PROBES_A_SECOND = { of_an_address: 50, all: 500 };
 /** The end of credentials is enough to tell callers of one address apart: a signature, or random characters. */
 const CREDENTIAL_CHARS = 48;
 
@@ -39,6 +41,8 @@ export class Front {
   readonly #turns: Turns;
   readonly #pipelines = new Pipelines();
   readonly #clientAddress: ReturnType<typeof openClientAddress>;
+  #probes = new AddressShares(PROBES_A_SECOND);
+  #probes_from_ms = 0;
   /** Of the client whose request a connection serves now. */
   readonly #clients = new WeakMap<Socket, { address: string; holders: readonly Holder[] }>();
 
@@ -68,13 +72,25 @@ export class Front {
 
   #begin({ request, response, isProbe, begin, refuse }: Arrived): void {
     const holders = this.#clientOf(request);
-    if (isProbe()) begin();
+    if (isProbe() && this.#isSoon(holders)) begin();
     else if (this.unread.isFull(holders)) refuse();
     else {
       const of = [...holders.map(([name]) => name), credentialsOf(request)];
       const leave = this.#turns.enter({ request, of, begin, refuse });
       response.once('prefinish', () => restTurn(request)).once('close', leave);
     }
+  }
+
+  /** Counts a probe. Returns whether it is one of the first of this second. */
+  #isSoon(holders: readonly Holder[]): boolean {
+    const now = performance.now();
+    if (now - this.#probes_from_ms >= 1000) {
+      this.#probes_from_ms = now;
+      this.#probes = new AddressShares(PROBES_A_SECOND);
+    }
+    if (!this.#probes.hasRoom(holders, 1)) return false;
+    this.#probes.add(holders, 1);
+    return true;
   }
 
   #clientOf(request: IncomingMessage): readonly Holder[] {

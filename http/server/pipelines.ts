@@ -2,23 +2,29 @@
 // is bounded: a connection above a limit is cut off.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { hasBody } from '../input/bodies.ts';
 import { AddressShares, type Holder } from '../limits/address-shares.ts';
 import type { HoldersOf } from './connections.ts';
 
-/** The most requests of a connection, of an address and of all that wait for the answer to an earlier request. */
-const MOST_WAITING = { of_a_connection: 100, of_an_address: 1000, all: 10_000 };
-/** The most characters in the headers that wait on a connection. */
-const MOST_CHARS = 64 * 1024;
+/** The most requests of a connection that wait. */
+const MOST_REQUESTS = 100;
+const KIB = 1024;
+/** The most bytes of the requests that wait: of a connection, of an address and of all. */
+const MOST_BYTES = { of_a_connection: 512 * KIB, of_an_address: 4096 * KIB, all: 40 * 1024 * KIB };
+/** What Node keeps of a request beside its headers and its body. */
+const REQUEST_BYTES = 4 * KIB;
+/** The most of a body that Node reads before somebody takes it. */
+const BODY_BYTES = 128 * KIB;
 
 interface Pipeline {
   /** Null until a request waits. */
   holders: readonly Holder[] | null;
-  waiting: { chars: number; begin(): void }[];
-  chars: number;
+  waiting: { bytes: number; begin(): void }[];
+  bytes: number;
 }
 
 export class Pipelines {
-  readonly #shares = new AddressShares(MOST_WAITING);
+  readonly #shares = new AddressShares(MOST_BYTES);
   /** The connections with a request that is worked on. */
   readonly #working = new Map<Socket, Pipeline>();
 
@@ -31,20 +37,20 @@ export class Pipelines {
       begin();
     };
     if (pipeline === undefined) {
-      this.#working.set(socket, { holders: null, waiting: [], chars: 0 });
+      this.#working.set(socket, { holders: null, waiting: [], bytes: 0 });
       next();
       return;
     }
-    const chars = request.rawHeaders.reduce((sum, text) => sum + text.length, request.url?.length ?? 0);
+    const bytes = bytesOf(request);
     pipeline.holders ??= holdersOf(socket);
-    const is_full = pipeline.waiting.length >= MOST_WAITING.of_a_connection || pipeline.chars + chars > MOST_CHARS;
-    if (is_full || !this.#shares.hasRoom(pipeline.holders, 1)) {
+    const is_full = pipeline.waiting.length >= MOST_REQUESTS || pipeline.bytes + bytes > MOST_BYTES.of_a_connection;
+    if (is_full || !this.#shares.hasRoom(pipeline.holders, bytes)) {
       socket.destroy();
       return;
     }
-    pipeline.waiting.push({ chars, begin: next });
-    pipeline.chars += chars;
-    this.#shares.add(pipeline.holders, 1);
+    pipeline.waiting.push({ bytes, begin: next });
+    pipeline.bytes += bytes;
+    this.#shares.add(pipeline.holders, bytes);
   }
 
   #next(socket: Socket): void {
@@ -52,12 +58,19 @@ export class Pipelines {
     if (!pipeline) return;
     const following = socket.destroyed ? undefined : pipeline.waiting.shift();
     if (following === undefined) {
-      this.#shares.add(pipeline.holders ?? [], -pipeline.waiting.length);
+      this.#shares.add(pipeline.holders ?? [], -pipeline.bytes);
       this.#working.delete(socket);
       return;
     }
-    pipeline.chars -= following.chars;
-    this.#shares.add(pipeline.holders ?? [], -1);
+    pipeline.bytes -= following.bytes;
+    this.#shares.add(pipeline.holders ?? [], -following.bytes);
     following.begin();
   }
+}
+
+function bytesOf(request: IncomingMessage): number {
+  const headers = request.rawHeaders.reduce((sum, text) => sum + text.length, request.url?.length ?? 0);
+  // A body in chunks announces no length.
+  const body = hasBody(request) ? Number(request.headers['content-length'] ?? BODY_BYTES) : 0;
+  return REQUEST_BYTES + headers + Math.min(body, BODY_BYTES);
 }

@@ -38,16 +38,25 @@ export interface RunningServer {
  */
 export async function startServer(
   app: { callback(): RequestListener },
-  options: { host: string; port: number; log: Logger; connections?: Connections; front?: Front; drain_ms?: number },
+  options: {
+    host: string;
+    port: number;
+    log: Logger;
+    connections?: Connections;
+    front?: Front;
+    drain_ms?: number;
+    /** How long the headers of a request may take to arrive. */
+    headers_ms?: number;
+  },
 ): Promise<RunningServer> {
   const { host, port, log, connections = new Connections({ most: Number.POSITIVE_INFINITY, log }) } = options;
-  const { front = new Front({ log }) } = options;
+  const { front = new Front({ log }), headers_ms = HEADERS_MS } = options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_MS,
+    headersTimeout: headers_ms,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: 5000,
+    connectionsCheckingInterval: headers_ms / 3,
     requireHostHeader: false, // Node's own refusal has no body
     ServerResponse: front.unread.Response,
     IncomingMessage: refusingSmallChunks(({ socket }) => {
@@ -71,6 +80,7 @@ export async function startServer(
       request.url = target;
       if (connections.isSpare(request.socket) && !isProbe()) refuse(FULL, request, response);
       else if (request.headers.host === undefined && request.httpVersion === '1.1') refuse(NO_HOST, request, response);
+      else if (expectsOther(request)) refuse(NOT_EXPECTED, request, response);
       else void handle(request, response);
     };
     front.enter({ request, response, isProbe, begin, refuse: () => refuse(BUSY, request, response) });
@@ -79,7 +89,7 @@ export async function startServer(
     awaitContinue(request);
     server.emit('request', request, response);
   });
-  server.on('checkExpectation', (request, response) => refuse(NOT_EXPECTED, request, response));
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return answerBroken(error, socket);
     // After a pause of this process, a request that arrived meanwhile is read later in this turn of the event loop.
@@ -119,6 +129,9 @@ function pathOf(target: string): string | null {
   const url = URL.parse(target);
   return url && /^https?:$/.test(url.protocol) ? url.pathname + url.search : null;
 }
+
+const expectsOther = ({ headers: { expect }, httpVersion }: IncomingMessage) =>
+  expect !== undefined && httpVersion === '1.1' && expect.toLowerCase() !== '100-continue';
 
 function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
   const { status } = error;

@@ -54,6 +54,7 @@ export class Turns {
   #refused = 0;
   #reads = 0;
   readonly #reads_of = new Map<string, number>();
+  #is_beginning = false;
   #slice_ms = SLICE_MS.most;
   /** When the first request of this turn of the event loop began; null before it. */
   #slice_at: number | null = null;
@@ -118,10 +119,14 @@ export class Turns {
       places.set(request, () => {
         places.delete(request);
         this.#countRead(reader, -1);
-        this.#beginNext();
+        // Of a request that is answered while it begins, the next one begins from the loop: a row of them would fill the stack.
+        if (this.#is_beginning) this.#lookSoon();
+        else this.#beginNext();
       });
     }
+    this.#is_beginning = true;
     waiting.begin();
+    this.#is_beginning = false;
   }
 
   #countRead(reader: string, change: 1 | -1): void {

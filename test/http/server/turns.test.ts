@@ -82,3 +82,23 @@ test('a request that has waited for a second is refused; one whose client has le
   await until(() => began.includes('a5'));
   t.deepEqual(began, ['a1', 'a2', 'a5']);
 });
+
+test('thousands of requests that are answered while they begin fill no stack', async (t) => {
+  const turns = new Turns({ reads_at_once: 2, monotonic: () => 0 });
+  let began = 0;
+  const ask = (begin: (request: IncomingMessage) => void) => {
+    const request = { method: 'GET' } as IncomingMessage;
+    turns.enter({ request, of: ['192.0.2.1'], begin: () => begin(request), refuse: () => t.fail() });
+    return request;
+  };
+  const first = ask(() => {});
+  for (let n = 0; n < 20_000; n++) {
+    ask((request) => {
+      began++;
+      restTurn(request);
+    });
+  }
+  restTurn(first);
+  await until(() => began === 20_000);
+  t.pass();
+});
