@@ -3,15 +3,16 @@ import { CookieJar as ToughJar } from 'tough-cookie';
 
 /** Set-Cookie headers that a check obeys; honest redirects send far fewer. */
 const MAX_STORED = 200;
-/** RFC 6265 section 6.1: at least 4,096 bytes a cookie and 50 cookies a domain. */
+/** As in browsers, which keep 180 cookies of a domain. The length of the header is limited for our memory alone. */
 const MAX_COOKIE_LENGTH = 4096;
-const MAX_COOKIES_SENT = 50;
-const MAX_HEADER_LENGTH = 8192;
+const MAX_COOKIES_SENT = 180;
+const MAX_HEADER_LENGTH = 32 * 1024;
 /** A request header takes latin1 without control characters. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export class CookieJar {
-  readonly #jar = new ToughJar();
+  /** Browsers keep cookies without a name, too. */
+  readonly #jar = new ToughJar(undefined, { looseMode: true });
   #stored = 0;
 
   /** Stores the cookies of the Set-Cookie headers of an answer to `url`. `now_ms` is wall time. */
@@ -24,7 +25,7 @@ export class CookieJar {
     }
   }
 
-  /** The Cookie header for a request to `url`, at most 8,192 characters; null when no cookie applies. */
+  /** The Cookie header for a request to `url`, at most `MAX_HEADER_LENGTH` characters; null when no cookie applies. */
   header(url: URL, now_ms: number): string | null {
     let header = '';
     const cookies = this.#jar.getCookiesSync(url.href, { expire: false });

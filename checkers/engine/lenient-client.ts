@@ -117,8 +117,8 @@ function bodyBytes(headers: IncomingHttpHeaders): number {
   return length >= 0 ? length : Number.POSITIVE_INFINITY;
 }
 
-/** As Chromium reads it: up to four bytes may stand before it, and a line without a code means 200. */
-const STATUS_LINE = /^.{0,4}?HTTP(?:\/\d+(?:\.\d+)?)?(?:[ \t]+(?:([1-9]\d\d)(?!\d)|(?!\d))|$)/is;
+/** As Chromium reads it: up to four bytes may stand before it, a line without a code means 200, and streams of radios say ICY. */
+const STATUS_LINE = /^(?:.{0,4}?HTTP|ICY(?= ))(?:\/\d+(?:\.\d+)?)?(?:[ \t]+(?:([1-9]\d\d)(?!\d)|(?!\d))|$)/is;
 /** The usual head fits. The reader takes more as it comes. */
 const FIRST_BYTES = 16 * 1024;
 
@@ -192,7 +192,7 @@ const CR = 13;
 const LF = 10;
 const isBreak = (byte: number | undefined) => byte === CR || byte === LF;
 
-/** Null for heads that browsers refuse too: no status, a NUL, a protocol switch, contradictory lengths. */
+/** Null for heads that browsers refuse too: no status, a NUL, a protocol switch, contradictory lengths of a body without chunks. */
 function readHead(text: string): Head | null {
   const [line = '', ...fields] = text.split('\n').map(withoutCrs);
   const found = STATUS_LINE.exec(line);
@@ -200,7 +200,8 @@ function readHead(text: string): Head | null {
   const status = Number(found[1] ?? 200);
   if (status === 101 || text.includes('\0')) return null;
   const headers = readFields(fields);
-  return differ(headers['content-length']) ? null : { status, headers };
+  const is_measured = headers['transfer-encoding'] === undefined;
+  return is_measured && differ(headers['content-length']) ? null : { status, headers };
 }
 
 /** Servers end a line with any number of CRs before the LF. */

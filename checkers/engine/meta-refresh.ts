@@ -1,6 +1,6 @@
 // Finds the target of a page's meta refresh. The outcome reports it; the check does not follow it. The search reads each
 // character a few times at most, so that no hostile page makes it slow.
-
+import { decodeHTMLAttribute } from 'entities';
 import { withoutUser } from './redirects.ts';
 
 /** The search ends here, since a meta refresh stands in the head. */
@@ -8,12 +8,13 @@ const HEAD_CHARS = 16 * 1024;
 const MAX_CONTENT_CHARS = 4096;
 const REFRESH = /\shttp-equiv\s{0,9}=\s{0,9}["']?refresh\b/i;
 const CONTENT = /\scontent\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i;
+const HREF = /\shref\s{0,9}=\s{0,9}["']?([^"'\s>]{1,2048})/i;
 
 /** The http(s) URL of the page's own `<meta http-equiv="refresh">`, or of its Refresh header; null when there is none. */
-export function refreshOf(html: string, header: string | undefined, base: URL): string | null {
-  const content = contentOf(html.slice(0, HEAD_CHARS)) ?? header;
+export function refreshOf(html: string, header: string | undefined, page: URL): string | null {
+  const { content, base } = refreshIn(html.slice(0, HEAD_CHARS)) ?? { content: header, base: undefined };
   const target = content === undefined ? null : targetOf(content.slice(0, MAX_CONTENT_CHARS));
-  const url = target === null ? null : URL.parse(target.replaceAll('&amp;', '&'), base.href);
+  const url = target === null ? null : URL.parse(target, (base && URL.parse(base, page.href)?.href) ?? page.href);
   return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? null : withoutUser(url).href;
 }
 
@@ -29,12 +30,19 @@ function targetOf(content: string): string | null {
 }
 
 /** Tested at the start of a tag. The expressions fold case, because a lower-case copy may be longer than the page. */
-const TAG = /<(?:!--|noscript|meta)/iy;
+const TAG = /<(?:!--|noscript|meta|base(?=\s))/iy;
 const END_OF_NOSCRIPT = /<\/noscript/gi;
 
-function contentOf(head: string): string | undefined {
+interface Refresh {
+  content: string;
+  /** The address of the page's own base before it. */
+  base: string | undefined;
+}
+
+function refreshIn(head: string): Refresh | null {
   // Nearly all pages have no refresh.
-  if (!head.includes('efresh') && !head.includes('EFRESH')) return undefined;
+  if (!head.includes('efresh') && !head.includes('EFRESH')) return null;
+  let base: string | undefined;
   for (let at = head.indexOf('<'); at >= 0; at = head.indexOf('<', at)) {
     TAG.lastIndex = at;
     if (!TAG.test(head)) {
@@ -48,14 +56,22 @@ function contentOf(head: string): string | undefined {
     } else {
       const end = endOfTag(head, at);
       const tag = head.slice(at, end);
-      if (REFRESH.test(tag)) {
-        const values = CONTENT.exec(tag)?.slice(1);
-        return values?.find((text) => text !== undefined);
-      }
+      if (/^<base/i.test(tag)) base ??= attributeOf(HREF, tag);
+      const content = REFRESH.test(tag) ? attributeOf(CONTENT, tag) : undefined;
+      if (content !== undefined) return { content, base };
       at = end;
     }
   }
-  return undefined;
+  return null;
+}
+
+/** The value of the attribute that the expression finds, with its entities decoded. */
+function attributeOf(attribute: RegExp, tag: string): string | undefined {
+  const value = attribute
+    .exec(tag)
+    ?.slice(1)
+    .find((text) => text !== undefined);
+  return value === undefined ? undefined : decodeHTMLAttribute(value.slice(0, MAX_CONTENT_CHARS));
 }
 
 function after(text: string, end: string, from: number): number {

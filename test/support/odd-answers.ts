@@ -95,6 +95,9 @@ export const ODD_ANSWERS: { readonly [path: string]: Behaviour } = {
   '/trailers': raw(`${HEAD}Transfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n5\r\nhello\r\n0\r\nX-T: 1\r\n\r\n`),
   '/length-twice': last(`${HEAD}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`),
   '/lengths-differ': last(`${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`),
+  '/lengths-differ-chunked': last(
+    `${HEAD}Content-Length: 2\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+  ),
   '/length-negative': last(`${HEAD}Content-Length: -5\r\n\r\nok`),
   '/length-huge': last(`${HEAD}Content-Length: 99999999999999999999999\r\n\r\nok`),
   '/length-zero-body': raw(`${HEAD}Content-Length: 0\r\n\r\nand yet there is something`),

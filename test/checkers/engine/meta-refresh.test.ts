@@ -14,6 +14,19 @@ const ROWS: readonly [what: string, html: string, url: string | null][] = [
   ['with quotes inside', meta("0; url='/z'"), 'https://a.example/z'],
   ['without url=', meta('0; /z'), 'https://a.example/z'],
   ['with an entity', meta('0; url=/z?a=1&amp;b=2'), 'https://a.example/z?a=1&b=2'],
+  ['with numbered entities', meta('0; url=&#39;&#x2F;z&#39;'), 'https://a.example/z'],
+  ['with named entities', meta('0&semi; url&equals;&quot;/z&quot;'), 'https://a.example/z'],
+  ['with a query that looks like an entity', meta('0; url=/z?a=1&copy=2'), 'https://a.example/z?a=1&copy=2'],
+  ['below the base of its page', `<base href="/b/">${meta('0; url=z')}`, 'https://a.example/b/z'],
+  [
+    'below the first base',
+    `<base target=_top><BASE HREF='//b.example/'><base href=/no/>${meta('0; url=z')}`,
+    'https://b.example/z',
+  ],
+  ['before a base', `${meta('0; url=z')}<base href="/b/">`, 'https://a.example/x/z'],
+  ['with a base of nonsense', `<base href="http://[">${meta('0; url=z')}`, 'https://a.example/x/z'],
+  ['with a base in a comment', `<!-- <base href=/b/> -->${meta('0; url=z')}`, 'https://a.example/x/z'],
+  ['with an element that begins like a base', `<basefont href=/b/>${meta('0; url=z')}`, 'https://a.example/x/z'],
   ['attributes the other way round', '<META content="0;url=/z" HTTP-EQUIV=Refresh>', 'https://a.example/z'],
   ['single quotes', "<meta http-equiv='refresh' content='0;url=/z'/>", 'https://a.example/z'],
   ['after other metas', `<meta charset=utf-8><meta name=a content="b">${meta('0;url=/z')}`, 'https://a.example/z'],
@@ -35,6 +48,8 @@ for (const [what, html, url] of ROWS) {
 
 test('a Refresh header counts where the page has no refresh of its own', (t) => {
   t.is(refreshOf('', '0; url=/z', PAGE), 'https://a.example/z');
+  t.is(refreshOf('', '0; url=/z?a=1&amp;b=2', PAGE), 'https://a.example/z?a=1&amp;b=2');
+  t.is(refreshOf('<base href=/b/>', '0; url=z', PAGE), 'https://a.example/x/z');
   t.is(refreshOf(meta('0; url=/of-page'), '0; url=/z', PAGE), 'https://a.example/of-page');
 });
 
@@ -45,6 +60,8 @@ test('the search takes no time over pages that are made to be slow', (t) => {
     '<meta http-equiv '.repeat(1000),
     '<!--'.repeat(5000),
     '<noscript'.repeat(2000),
+    '<base '.repeat(3000),
+    `<base href="${'&lt;'.repeat(4000)}">${meta('&amp'.repeat(4000))}`,
     `<meta "${'<'.repeat(16_000)}`,
     `<meta http-equiv=${' '.repeat(16_000)}`,
     meta(' '.repeat(16_000)),
