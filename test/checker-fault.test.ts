@@ -25,6 +25,7 @@ async function startWorld() {
     CHECKER_ALLOW_ADDRESSES: '127.0.0.0/8',
     CHECKER_RETRIES: '0',
     CHECKER_ACK_WAIT_MS: '2000',
+    METRICS_ON_PORT: 'on',
   });
   const close = async () => {
     await service.kill();
