@@ -36,8 +36,8 @@ const TYPES = { 1: 'a', 28: 'aaaa' } as const;
 const RCODES = { servfail: 2, nxdomain: 3, refused: 5 } as const;
 const CNAME = 5;
 
-/** A name that the zone does not have does not exist. */
-export async function startDnsServer(zone: Zone): Promise<DnsServer> {
+/** A name that the zone does not have does not exist. `at`: a port; 0 for a free one. */
+export async function startDnsServer(zone: Zone, at = 0): Promise<DnsServer> {
   const asked: string[] = [];
   const failed_first = new Set<string>();
 
@@ -69,7 +69,7 @@ export async function startDnsServer(zone: Zone): Promise<DnsServer> {
   const udp = dgram.createSocket('udp4');
   const tcp = net.createServer();
   const sockets = new Set<Socket>();
-  tcp.listen(0, '127.0.0.1');
+  tcp.listen(at, '127.0.0.1');
   await once(tcp, 'listening');
   const { port } = tcp.address() as AddressInfo;
   udp.bind(port, '127.0.0.1');
