@@ -5,7 +5,7 @@ import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
 import { FAILURE_REASONS, PAUSE_REASONS } from './job.ts';
 import { Nullable } from './nullable.ts';
-import { personal } from './personal.ts';
+import { ERASED, isSealed, personal } from './personal.ts';
 import { type Static, type TProperties, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
@@ -89,6 +89,11 @@ export const WEBHOOK_ENDPOINTS_EVENTS = {
   }),
   WebhookEndpointDeleted: event({ endpoint_id: Type.String() }),
 };
+/** Version 1 may hold the excerpt in clear, which no key erases: nobody is shown it any more. */
+const withoutClearExcerpt = (v1: unknown) => {
+  const attempted = v1 as { response_excerpt: string };
+  return isSealed(attempted.response_excerpt) ? attempted : { ...attempted, response_excerpt: ERASED };
+};
 
 export const WEBHOOK_DELIVERY_EVENTS = {
   WebhookDeliveryRequested: event({
@@ -97,20 +102,23 @@ export const WEBHOOK_DELIVERY_EVENTS = {
     user_id: Type.String(),
     event: WebhookEvent,
   }),
-  WebhookAttempted: event({
-    /** Number of the attempt, from 1; resends go on counting. */
-    attempt: Type.Integer({ minimum: 1 }),
-    /** Null when no answer came; then `error` says why. */
-    status_code: Nullable(Type.Integer()),
-    error: Nullable(Type.String()),
-    /** The beginning of the answer's body; older events have it in clear. */
-    response_excerpt: personal(Type.String(), 'endpoint'),
-    /** Absent in older events. */
-    endpoint_id: Type.Optional(Type.String()),
-    duration_ms: Count,
-    /** Null after the last attempt. */
-    next_attempt_at: Nullable(Time),
-  }),
+  WebhookAttempted: event(
+    {
+      /** Number of the attempt, from 1; resends go on counting. */
+      attempt: Type.Integer({ minimum: 1 }),
+      /** Null when no answer came; then `error` says why. */
+      status_code: Nullable(Type.Integer()),
+      error: Nullable(Type.String()),
+      /** The beginning of the answer's body; it reads as erased where an event of version 1 has it in clear. */
+      response_excerpt: personal(Type.String(), 'endpoint'),
+      /** Absent in older events. */
+      endpoint_id: Type.Optional(Type.String()),
+      duration_ms: Count,
+      /** Null after the last attempt. */
+      next_attempt_at: Nullable(Time),
+    },
+    withoutClearExcerpt,
+  ),
   /** The endpoint answered the previous attempt with 2xx. */
   WebhookDelivered: event({}),
   WebhookDeliveryGivenUp: event({ reason: Type.Enum(GIVEN_UP_REASONS) }),

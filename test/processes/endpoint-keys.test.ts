@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
-import { withCodec } from '../../events/codec.ts';
+import { upcast, withCodec } from '../../events/codec.ts';
 import { BEGINNING } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { webhookDeliveryStream } from '../../events/streams.ts';
@@ -59,4 +59,17 @@ test('the answers of a receiver go with its endpoint, also those that come after
   t.deepEqual(await excerpts('deleted'), ['[erased]', '[erased]']);
   t.deepEqual(await excerpts('never tried'), ['[erased]']);
   t.deepEqual(await excerpts('kept'), ['dear Alice']);
+});
+
+test('an answer that an earlier version recorded in clear is not shown, and a sealed one is', (t) => {
+  const recorded = (response_excerpt: string) =>
+    ({
+      type: 'WebhookAttempted',
+      stream: 'webhook_delivery-d',
+      revision: 1,
+      data: { response_excerpt },
+      metadata: {},
+    }) as never;
+  t.deepEqual(upcast(recorded('dear Alice')).data, { response_excerpt: '[erased]' });
+  t.deepEqual(upcast(recorded('sealed:2:abc')).data, { response_excerpt: 'sealed:2:abc' });
 });
