@@ -156,6 +156,8 @@ export function openAggregate<State, Event extends AnyEvent>(
   const states = openStreamStates(log, fold, options);
   const turns = new Map<string, Promise<unknown>>();
   const waiting = new Map<string, Waiting<State, Event>[]>();
+  /** The reads that wait for their turn. */
+  const reads = new Map<string, ReturnType<Aggregate<State, Event>['read']>>();
 
   function evolve(loaded: Loaded<State>, events: readonly NewEvent[]): void {
     for (const event of events) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
@@ -261,11 +263,18 @@ export function openAggregate<State, Event extends AnyEvent>(
   }
 
   const aggregate: Aggregate<State, Event> = {
-    read: (stream) =>
-      inTurn(stream, async () => {
+    /** Requests that ask while another waits for its turn share its read. */
+    read(stream) {
+      const shared = reads.get(stream);
+      if (shared) return shared;
+      const read = inTurn(stream, async () => {
+        reads.delete(stream);
         const { state, position } = await states.load(stream);
         return { state, position };
-      }),
+      });
+      reads.set(stream, read);
+      return read;
+    },
     peek: async (stream) => states.peek(stream) ?? (await aggregate.read(stream)).state,
     handle<Refused extends Refusal>(
       stream: string,

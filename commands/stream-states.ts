@@ -69,8 +69,10 @@ export function openStreamStates<State>(
   async function load(stream: string): Promise<Loaded<State>> {
     const kept = states.get(stream);
     const loaded = kept ?? (await begin?.(stream)) ?? empty();
-    let is_of_log = !kept?.last_id;
-    for await (const event of log.readStream(stream, { from: after(loaded.revision) - (is_of_log ? 0 : 1) })) {
+    const known_id = kept?.last_id ?? undefined;
+    let is_of_log = known_id === undefined;
+    const from = after(loaded.revision) - (is_of_log ? 0 : 1);
+    for await (const event of log.readStream(stream, { from, ...(known_id !== undefined && { known_id }) })) {
       if (event.revision === loaded.revision) {
         is_of_log = event.id === loaded.last_id;
         continue;

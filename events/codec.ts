@@ -98,9 +98,13 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   }
 
   /** From a sealed event on, reads ahead by up to `LOOKUPS_AT_ONCE` events, whose keys it looks up together. */
-  async function* read(recorded: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
+  async function* read(recorded: AsyncIterable<RecordedEvent>, known_id?: string): AsyncGenerator<RecordedEvent> {
     let ahead: RecordedEvent[] = [];
     for await (const each of recorded) {
+      if (ahead.length === 0 && each.id === known_id) {
+        yield each;
+        continue;
+      }
       const event = decode(each);
       if (ahead.length === 0 && !needsOpening(event)) {
         yield event;
@@ -136,7 +140,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
         : encoded;
       return store.append(stream, expected, safe);
     },
-    readStream: (stream, options) => read(store.readStream(stream, options)),
+    readStream: (stream, options) => read(store.readStream(stream, options), options?.known_id),
     readAll: (options) => read(store.readAll(options)),
     async *subscribe(options) {
       for await (const { events, position } of store.subscribe(options)) {

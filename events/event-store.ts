@@ -70,10 +70,13 @@ export interface EventStore {
    */
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>;
 
-  /** The events of one stream; none when the stream does not exist. `from` is a revision, inclusive. */
+  /**
+   * The events of one stream; none when the stream does not exist. `from` is a revision, inclusive. `known_id`: the reader has this event,
+   * whose data may come sealed.
+   */
   readStream(
     stream: string,
-    options?: { from?: number; direction?: 'forwards' | 'backwards'; limit?: number },
+    options?: { from?: number; direction?: 'forwards' | 'backwards'; limit?: number; known_id?: string },
   ): AsyncIterable<RecordedEvent>;
 
   /** The log after `from` (exclusive) up to its end at the start of the read. */

@@ -82,7 +82,7 @@ export class RestartingThread {
       if (this.#stop.signal.aborted) return;
       const [error] = faults;
       if (error && isOutOfMemory(error)) void this.#replace(error, named());
-      else failed(new Error(`${named()}: ${error?.message ?? `the thread ended with ${code}`}`, { cause: error }));
+      else failed(ended(named(), error?.message ?? `the thread ended with ${code}`, error?.stack));
     });
     return thread;
   }
@@ -99,6 +99,10 @@ export class RestartingThread {
 }
 
 const isOutOfMemory = ({ code }: NodeJS.ErrnoException) => code === 'ERR_WORKER_OUT_OF_MEMORY';
+
+/** With the stack of what the thread threw. As a `cause` the log would write its message once more. */
+const ended = (name: string, reason: string, stack: string | undefined): Error =>
+  Object.assign(new Error(`${name}: ${reason}`), stack !== undefined && { stack });
 
 /** Makes the thread's error again, because a message between threads loses an error's class. */
 export function failureOf({ reason, code }: ThreadMessage & { type: 'failed' }, name?: string): Error {

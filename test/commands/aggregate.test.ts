@@ -123,6 +123,21 @@ test('a state that grew counts with its new size in the cache', async (t) => {
   t.is(reads(), 1);
 });
 
+test('concurrent reads of a stream that wait for one another are one, and see what was appended before them', async (t) => {
+  const { log } = await openTestStores(t);
+  const { reads, counted } = countingReads(log);
+  const [here, there] = [openAggregate(counted, fold), openAggregate(log, fold)];
+  await here.handle('count-1', commandContext(), count, { assume_empty: true });
+  const first = here.read('count-1');
+  await there.handle('count-1', commandContext(), count);
+  const others = Array.from({ length: 50 }, () => here.read('count-1'));
+  for (const { state } of await Promise.all(others)) t.is(state.n, 2);
+  await first;
+  t.true(reads() <= 2);
+  await there.handle('count-1', commandContext(), count);
+  t.is((await here.read('count-1')).state.n, 3);
+});
+
 /** A log that an operator replaces under a running process by another one. */
 function replaceable(before: EventStore): { log: EventStore; become(after: EventStore): void } {
   let current = before;

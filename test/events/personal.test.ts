@@ -132,3 +132,30 @@ test('an event appended for a user whose key is destroyed holds nothing personal
   );
   t.false(JSON.stringify(await Array.fromAsync(store.readAll())).includes('laptop'));
 });
+
+test('whoever reads on from an event that it has does not have it opened again', async (t) => {
+  const { log: store } = await openTestStores(t);
+  const reads: string[] = [];
+  const watched: EventStore = {
+    ...store,
+    append: (...args) => store.append(...args),
+    readStream(stream, options) {
+      reads.push(stream);
+      return store.readStream(stream, options);
+    },
+  };
+  const data = (email: string) => ({ user_id: 'ada', email });
+  const registered = (email: string): NewEvent => ({
+    ...{ id: randomUUID(), type: 'UserRegistered', data: data(email) },
+    metadata: metadataOf(commandContext()),
+  });
+  const [first, second] = [registered('ada@example.com'), registered('ada@example.org')];
+  await coded(store).append(userStream('ada'), 'no_stream', [first, second]);
+  const known_id = second.id;
+  const log = coded(watched);
+  await Array.fromAsync(log.readStream(userStream('ada'), { from: 1, known_id }));
+  t.deepEqual(reads, [userStream('ada')], 'the key is not read');
+  const [one, two] = await Array.fromAsync(log.readStream(userStream('ada'), { known_id: first.id }));
+  t.is(one!.id, first.id);
+  t.deepEqual(two!.data, data('ada@example.org'));
+});

@@ -10,11 +10,19 @@ const PAGE_CHARS = 4 * 2 ** 20;
 const WINDOW = 10_000;
 
 export interface StreamRange {
-  stream_id: number;
+  stream: string;
   /** First and last revision, both inclusive. */
   first: number;
   last: number;
 }
+
+/** A page of a stream. `is_last`: the stream has no more events in this direction. */
+interface StreamPage {
+  events: StoredEvent[];
+  is_last: boolean;
+}
+
+type Direction = 'forwards' | 'backwards';
 
 export class StreamPages {
   readonly #forwards: StatementSync;
@@ -24,18 +32,18 @@ export class StreamPages {
     const select = (order: string) =>
       prepare(
         db,
-        `SELECT ${COLUMNS} FROM events e CROSS JOIN streams s ON s.id = e.stream_id
-         WHERE e.stream_id = ? AND e.revision BETWEEN ? AND ? AND NOT s.deleted ORDER BY e.revision ${order} LIMIT ?`,
+        `SELECT ${COLUMNS} FROM streams s CROSS JOIN events e ON e.stream_id = s.id
+         WHERE s.name = ? AND NOT s.deleted AND e.revision BETWEEN ? AND ? ORDER BY e.revision ${order} LIMIT ?`,
       );
     this.#forwards = select('ASC');
     this.#backwards = select('DESC');
   }
 
   /** Reads the next events of the range in `direction`; at least one when the range has any. */
-  read({ stream_id, first, last }: StreamRange, direction: 'forwards' | 'backwards', limit: number): StoredEvent[] {
+  read({ stream, first, last }: StreamRange, direction: Direction, limit: number): StreamPage {
     const statement = direction === 'forwards' ? this.#forwards : this.#backwards;
-    const { rows } = take(statement, [stream_id, first, last], Math.min(limit, PAGE_EVENTS));
-    return rows.map((row) => new StoredEvent(row));
+    const { rows, is_full } = take(statement, [stream, first, last], Math.min(limit, PAGE_EVENTS));
+    return { events: rows.map((row) => new StoredEvent(row)), is_last: !is_full };
   }
 }
 

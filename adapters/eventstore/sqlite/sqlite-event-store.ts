@@ -93,7 +93,7 @@ class SqliteEventStore implements StoredLog {
   readonly #writer: GroupCommit;
   readonly #checkpointer: Checkpointer | null;
   readonly #streams: StreamPages;
-  readonly #findStream: StatementSync;
+  readonly #findRevision: StatementSync;
   readonly #deletedStreams: StatementSync;
   readonly #lastRowid: StatementSync;
   #deletions: Deletions | undefined;
@@ -112,9 +112,8 @@ class SqliteEventStore implements StoredLog {
       this.#checkpointer?.checkpointIfLong();
     });
     this.#streams = new StreamPages(db);
-    this.#findStream = db.prepare(`
-      SELECT id, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
-      FROM streams WHERE name = ? AND NOT deleted`);
+    this.#findRevision = db.prepare(`
+      SELECT max(revision) AS revision FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)`);
     this.#deletedStreams = db.prepare('SELECT name FROM streams WHERE id > ? AND id <= ? AND deleted');
     // The highest rowid ever given, even if its event was deleted, so that the head never moves behind a checkpoint.
     this.#lastRowid = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
@@ -149,22 +148,22 @@ class SqliteEventStore implements StoredLog {
     stream: string,
     { from, direction = 'forwards', limit = Infinity }: Parameters<EventStore['readStream']>[1] = {},
   ): AsyncGenerator<RecordedEvent, void> {
-    const found = await this.#whenOpen(
-      () => this.#findStream.get(stream) as { id: number; revision: number } | undefined,
-    );
-    if (found === undefined) return;
-    // The read ends at the stream's revision of now, so that it ends even while others append.
-    const range = { stream_id: found.id, first: 0, last: found.revision };
+    const range = { stream, first: 0, last: Number.MAX_SAFE_INTEGER };
     if (direction === 'forwards') range.first = from ?? 0;
-    else range.last = Math.min(from ?? range.last, range.last);
-    for (let left = limit; left > 0 && range.first <= range.last; ) {
-      const events = await this.#whenOpen(() => this.#streams.read(range, direction, left));
-      // The stream was deleted meanwhile.
-      if (events.length === 0) return;
-      for (const event of events) yield event;
+    else range.last = from ?? range.last;
+    for (let left = limit; left > 0; ) {
+      const { events, is_last } = await this.#whenOpen(() => this.#streams.read(range, direction, left));
       left -= events.length;
+      const is_end = is_last || left === 0;
+      // A long read ends at the stream's revision of now, so that it ends even while others append.
+      if (!is_end && direction === 'forwards' && range.last === Number.MAX_SAFE_INTEGER) {
+        range.last = await this.#whenOpen(() => this.#lastRevision(stream));
+      }
+      for (const event of events) yield event;
+      if (is_end) return;
       if (direction === 'forwards') range.first = events.at(-1)!.revision + 1;
       else range.last = events.at(-1)!.revision - 1;
+      // Only between pages: most streams have one, and a turn of a busy event loop takes longer than reading it.
       await nextTurn();
     }
   }
@@ -255,6 +254,12 @@ class SqliteEventStore implements StoredLog {
 
   #truncate(): boolean | Promise<boolean> {
     return this.#checkpointer === null ? truncateWal(this.#db) : this.#checkpointer.truncate();
+  }
+
+  /** -1 for a stream without events. */
+  #lastRevision(stream: string): number {
+    const { revision } = this.#findRevision.get(stream) as { revision: number | null };
+    return revision ?? -1;
   }
 
   #head(): number {

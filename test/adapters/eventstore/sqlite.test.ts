@@ -263,3 +263,15 @@ test('a subscription at the end of the log collects quick successive appends', a
   const lasted_ms = read_at.at(-1)! - read_at[0]!;
   t.true(read_at.length <= 2 + lasted_ms / 10, `${read_at.length} looks in ${lasted_ms} ms`);
 });
+
+test('reading a short stream waits for no turn of the event loop', async (t) => {
+  const store = await openSqliteEventStore({ path: await newPath(t) });
+  t.teardown(() => store.close());
+  await store.append('count-1', 'no_stream', newEvents(10));
+  let turns = 0;
+  const turn = nextTurn().then(() => turns++);
+  t.is((await Array.fromAsync(store.readStream('count-1'))).length, 10);
+  t.is((await Array.fromAsync(store.readStream('count-1', { direction: 'backwards', limit: 1 }))).length, 1);
+  t.is(turns, 0);
+  await turn;
+});
