@@ -51,7 +51,7 @@ export const SHEET_FORMATS = Object.keys(FORMATS) as readonly SheetFormat[];
 const WRAPPERS = ['gz', 'zip'];
 
 const NAMES = Object.values(FORMATS).map(({ name }) => name);
-/** @example listOfFormats() // 'CSV, text or Markdown, …, or e-mail; also in gzip or ZIP' */
+/** All of them, as a sentence lists them. */
 export const listOfFormats = (): string => `${NAMES.slice(0, -1).join(', ')}, or ${NAMES.at(-1)}; also in gzip or ZIP`;
 
 /** Whether a file is named like one that is read. */

@@ -1,7 +1,7 @@
 // The entry of a thread that runs roles: opens its own stores, runs the roles until the stop message, and closes the stores. A
 // role outlives its stores: while one is away the role waits, reports that, and then goes on.
 import { access, constants } from 'node:fs/promises';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pulse } from '../checkers/pulse.ts';
 import type { Queue } from '../checkers/queue.ts';
@@ -92,9 +92,12 @@ try {
   port.close();
 }
 
-/** On Linux a priority is of the calling thread alone; elsewhere it would be of the whole process. */
+/**
+ * On Linux a priority is of the calling thread alone; elsewhere it would be of the whole process. A process that was started nicer stays so, for only
+ * a privileged one may take that back.
+ */
 function yieldToHttp(): void {
-  if (process.platform === 'linux') setPriority(NICE);
+  if (process.platform === 'linux' && getPriority() < NICE) setPriority(NICE);
 }
 
 function usesQueue(role: Role): boolean {

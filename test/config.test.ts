@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import test from 'ava';
 import { ALL_ROUTES } from '../http/routes/all.ts';
-import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../settings/config.ts';
+import { ConfigError, envExample, ROLES, readConfig, SETTINGS } from '../settings/config.ts';
+import { isLoopback } from '../settings/disagreements.ts';
 import { SERVICE_GROUPS } from '../settings/service-urls.ts';
 
 const wrong = (env: Record<string, string>): string => {
