@@ -1,7 +1,7 @@
 // Names the format of an uploaded file by its content. The file's name decides nothing.
 
-import type { TextEncoding } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
+import type { TextEncoding } from './text-encoding.ts';
 
 /** The formats that are not read, by their first bytes (latin1). */
 const SIGNATURES: readonly (readonly [bytes: string, name: string])[] = [

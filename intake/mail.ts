@@ -26,10 +26,11 @@ async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]
     }
     const options = { maxHeadersSize: MAX_HEADER_BYTES, maxNestingDepth: 20 };
     const { text = '', html = '', attachments } = await new PostalMime(options).parse(message);
+    const attached = await Promise.all(attachments.map((one) => urlsOfAttachment(one, limits.max_url_chars)));
     const values = [
       ...(html === '' ? [] : linksOfHtml(html, limits.max_url_chars)),
       ...urlsInCell(text).texts,
-      ...attachments.flatMap((one) => urlsOfAttachment(one, limits.max_url_chars)),
+      ...attached.flat(),
     ].filter((value) => isAttempt(value));
     // A message has the same links as text and as HTML.
     yield [...new Set(values)].map((value) => ({ row, value }));
@@ -38,10 +39,11 @@ async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]
 }
 
 /** The links of an attached page, or the URLs of another text; other attachments are files of their own. */
-function urlsOfAttachment({ mimeType, content }: Attachment, max_url_chars: number): readonly string[] {
+async function urlsOfAttachment(attachment: Attachment, max_url_chars: number): Promise<readonly string[]> {
+  const { mimeType, content } = attachment;
   if (!mimeType.startsWith('text/') || typeof content === 'string') return [];
   const bytes = Buffer.from(content as ArrayBuffer);
-  const text = new TextDecoder(encodingOf(bytes)).decode(bytes);
+  const text = new TextDecoder(await encodingOf(bytes)).decode(bytes);
   return mimeType === 'text/html' ? linksOfHtml(text, max_url_chars) : urlsInCell(text).texts;
 }
 

@@ -1,9 +1,10 @@
 // Opens a file that is text. A format's reader, with its parser, is loaded with the first file of the format.
-import { knownEncoding } from './encoding.ts';
+
 import { IntakeError } from './errors.ts';
 import { assertText, kindOfText, type TextKind } from './known-formats.ts';
 import type { IntakeLimits } from './limits.ts';
 import { ALL_COLUMNS, type OpenedText, type OpenOptions, type Sheet } from './sheet.ts';
+import { knownEncoding } from './text-encoding.ts';
 import { CHUNK_BYTES, encodingOfFile, readHead, type TextFile } from './text-source.ts';
 
 const READERS: Readonly<Record<TextKind, (file: OpenedText) => Promise<Sheet>>> = {

@@ -1,11 +1,11 @@
 // The interface of an opened upload of any format.
 import type { JobTable, ListReading } from '../commands/intake.ts';
 import type { InvalidReason } from './classify-url.ts';
-import type { TextEncoding } from './encoding.ts';
 import { columnNotFound } from './errors.ts';
 import { isAmbiguous, lettersOfColumn, type NamedColumn, type UrlColumn } from './find-column.ts';
 import type { SheetFormat } from './formats.ts';
 import type { IntakeLimits } from './limits.ts';
+import type { TextEncoding } from './text-encoding.ts';
 import type { TextFile } from './text-source.ts';
 
 /** A text that may be a URL. A cell of the file that holds several URLs becomes several cells of the same row. */

@@ -4,9 +4,10 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { encodingOf, type TextEncoding } from './encoding.ts';
+import { encodingOf } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
 import { assertInflation, tooLarge } from './inflation.ts';
+import type { TextEncoding } from './text-encoding.ts';
 
 /** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
@@ -106,7 +107,7 @@ const MAX_LOOK_BYTES = 16 * 1024 * 1024;
 
 /** The encoding of a file; of one that begins in ASCII by the first piece that has more. */
 export async function encodingOfFile(file: TextFile, head: Buffer): Promise<TextEncoding> {
-  const encoding = encodingOf(head, head.length < CHUNK_BYTES);
+  const encoding = await encodingOf(head, head.length < CHUNK_BYTES);
   if (encoding !== 'utf-8' || head.length < CHUNK_BYTES || !isAscii(head)) return encoding;
   let bytes = 0;
   for await (const piece of bytesOf(file)) {

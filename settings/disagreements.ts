@@ -1,7 +1,7 @@
 // What is wrong with settings together that are valid one by one.
 import { isIn, parseAddress, parseRange } from '../net/cidr.ts';
-import type { Settings } from './config.ts';
 import { MIN_KEY_CHARS } from './kinds.ts';
+import type { Settings } from './table.ts';
 
 /** What settings that are valid each say against each other, a sentence for each. */
 export function disagreements(settings: Settings): string[] {
@@ -67,5 +67,5 @@ export function isLoopback(host: string): boolean {
 /** Returns the value for an error message: no secret, and no user and password of a URL. */
 export function masked(given: string, is_secret = false): string {
   if (is_secret) return `(a secret of ${given.length} characters)`;
-  return JSON.stringify(given.replace(/\/\/.*@/, '//***@').slice(0, 200));
+  return JSON.stringify(given.replace(/\/\/[^/]*@/, '//***@').slice(0, 200));
 }
