@@ -10,7 +10,9 @@ import { SETTINGS } from '../settings/config.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-const documents = (await Array.fromAsync(glob(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root }))).sort();
+const documents = (
+  await Array.fromAsync(glob(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'bench/**/*.md'], { cwd: root }))
+).sort();
 
 /** Without code, in which brackets are no links. */
 const prose = (file: string) => read(file).replace(/^```[\s\S]*?^```/gm, '');
@@ -93,16 +95,27 @@ test('the index lists every decision', (t) => {
   t.deepEqual(index, decisions);
 });
 
-test('the index lists every guide, and each has its own test', (t) => {
-  const guides = documents.filter((file) => /^docs\/guides\/(?!README)/.test(file));
-  t.true(guides.length > 0);
-  const index = linksOf('docs/guides/README.md').map((link) => `docs/guides/${link}`);
-  t.deepEqual(index.sort(), guides);
-  const unrun = guides.filter((file) => {
-    const own_test = file.replace(/^docs(.*)[.]md$/, 'test$1.test.ts');
-    return !existsSync(join(root, own_test)) || !read(own_test).includes(`runGuide('${file}'`);
-  });
-  t.deepEqual(unrun, []);
+const PAGES = documents.filter((file) => /^docs\/(tutorials|guides|explanation)\//.test(file));
+
+test('the index of the documentation lists every page', (t) => {
+  t.true(PAGES.length > 20);
+  const index = new Set(linksOf('docs/README.md').map((link) => `docs/${link}`));
+  const others = ['docs/architecture.md', 'docs/comparison.md', 'docs/console.md', 'docs/faq.md', 'docs/glossary.md'];
+  t.deepEqual(
+    [...PAGES, ...others].filter((file) => !index.has(file)),
+    [],
+  );
+});
+
+test('each page with commands has a test that runs them', async (t) => {
+  const tests = await Array.fromAsync(glob('test/guides/*.test.ts', { cwd: root }));
+  const sources = tests.map(read).join('\n');
+  const with_commands = PAGES.filter((file) => /^```sh$/m.test(read(file)));
+  t.true(with_commands.length > 15);
+  t.deepEqual(
+    with_commands.filter((file) => !sources.includes(`runGuide('${file}'`)),
+    [],
+  );
 });
 
 test('the table of folders matches the import rules', async (t) => {

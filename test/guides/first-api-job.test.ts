@@ -1,4 +1,4 @@
-// What README tells a newcomer to paste, as they paste it: the first job by hand, and a check of the example in the terminal.
+// The tutorial of a first API job as a newcomer pastes it, in one go.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,19 +8,15 @@ import { SAMPLE_PORT } from '../../cli/sample-site.ts';
 import { freePort } from '../support/free-port.ts';
 import { runGuide } from '../support/guide.ts';
 
-const README = fileURLToPath(new URL('../../README.md', import.meta.url));
 const EXAMPLE = fileURLToPath(new URL('../../examples/urls.csv', import.meta.url));
 
-test('the first job by hand is made and checked as README says, in one go', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'readme-'));
+test('the first API job is made and checked as its tutorial says', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'first-api-job-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const [port, site_port] = [await freePort(), await freePort()];
   const own_example = join(folder, 'urls.csv');
   await writeFile(own_example, (await readFile(EXAMPLE, 'utf8')).replaceAll(`:${SAMPLE_PORT}/`, `:${site_port}/`));
-  const section = /^### A first job by hand$([\s\S]*?)^## /m.exec(await readFile(README, 'utf8'))![1]!;
-  const guide = join(folder, 'README.md');
-  await writeFile(guide, section);
-  const wrong = await runGuide(guide, {
+  const wrong = await runGuide('docs/tutorials/first-api-job.md', {
     replace: {
       'run -s sample >': `run -s sample -- --port ${site_port} >`,
       '127.0.0.1:8080': `127.0.0.1:${port}`,
