@@ -71,7 +71,7 @@ function sentenceOf(error: unknown): string | null {
   const { HOST = '127.0.0.1', PORT = '8080', METRICS_PORT } = process.env;
   const [name, taken] = String(port) === METRICS_PORT ? ['METRICS_PORT', METRICS_PORT] : ['PORT', PORT];
   if (code === 'EADDRINUSE')
-    return `${name} ${taken} of ${HOST} is taken by another process: end it, or set another ${name}.`;
+    return `${name} ${taken} of ${HOST} is in use by another process: stop it, or set another ${name}.`;
   if (syscall === 'listen' || syscall === 'getaddrinfo')
     return `HTTP cannot be served on ${HOST}, PORT ${PORT}: ${message}`;
   return FOLDER_CODES.includes(code) ? `A file cannot be opened: ${message}` : null;

@@ -1,4 +1,4 @@
-// The signs of life of a checker's thread, in shared memory: a counter, and the URL whose answer the thread reads. The
+// The heartbeats of a checker's thread, in shared memory: a counter, and the URL whose answer the thread reads. The
 // supervising thread reads them, also when this thread hangs or has ended.
 
 /** Room for the longest URL that the settings allow, percent-encoded. */
@@ -19,7 +19,7 @@ export class Pulse {
     this.#url = Buffer.from(memory, NUMBERS * Int32Array.BYTES_PER_ELEMENT);
   }
 
-  /** Counts one sign of life. */
+  /** Counts one heartbeat. */
   beat(): void {
     Atomics.add(this.#numbers, BEATS, 1);
   }

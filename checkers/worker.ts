@@ -25,7 +25,7 @@ export interface WorkerOptions {
   engine: Engine;
   logger: Logger;
   signal: AbortSignal;
-  /** The queue delivers a message to another checker after this long without a sign of life. */
+  /** The queue delivers a message to another checker after this long without a heartbeat. */
   ack_wait_ms: number;
   /** Time limit of one attempt of the engine. */
   attempt_ms: number;
@@ -33,7 +33,7 @@ export interface WorkerOptions {
   announce_ms?: number;
   /** Called for each outcome. */
   checked?: (outcome: Outcome) => void;
-  /** Time between two signs of life to the queue for the messages in hand. Default: a third of `ack_wait_ms`. */
+  /** Time between two heartbeats to the queue for the messages in hand. Default: a third of `ack_wait_ms`. */
   heartbeat_ms?: number;
   /** Time between two looks for outcomes to record. */
   record_ms?: number;
@@ -114,7 +114,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       logger.warn({ silent_ms }, 'the checker slept past its ack wait; it gives its batches in hand back');
       hands.hold();
     }
-    for (const { delivery } of in_hand.all) delivery.working().catch(warn('the queue did not take a sign of life'));
+    for (const { delivery } of in_hand.all) delivery.working().catch(warn('the queue did not take a heartbeat'));
   }, heartbeat_ms);
   const recording = setInterval(() => hands.recordAged(), record_ms);
   const reporting = setInterval(() => {

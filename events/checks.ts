@@ -8,11 +8,11 @@ import { type Static, Type } from './schema.ts';
 
 /** What each verdict says of a URL. */
 export const VERDICT_MEANINGS = {
-  ok: 'answers as it should',
-  redirected: 'answers somewhere else',
-  broken: 'answers with an error',
-  soft_404: 'says 200, but there is nothing there',
-  blocked: 'bot protection answered: not proven dead',
+  ok: 'loads normally',
+  redirected: 'redirects to another address',
+  broken: 'answers 4xx or 5xx',
+  soft_404: 'says 200, but the page is missing',
+  blocked: 'bot protection answered: possibly alive',
   unreachable: 'no answer',
 };
 export type Verdict = keyof typeof VERDICT_MEANINGS;

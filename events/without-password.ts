@@ -21,7 +21,7 @@ export function withoutPassword(text: string): string {
 const ENDS_AUTHORITY = new Set('/\\?#"<>');
 const isEnd = (character: string) => ENDS_AUTHORITY.has(character) || character.trim() === '';
 
-/** For a text that is no URL, and may hold some: drops what stands between a colon and the last @ of each authority. */
+/** For a text without a URL, and may hold some: drops what stands between a colon and the last @ of each authority. */
 function withoutPasswords(text: string): string {
   let shown = '';
   for (let start = 0; start < text.length; ) {

@@ -106,7 +106,7 @@ function summary(problems: readonly Problem[]): string {
 
 const RETRYABLE: Readonly<Record<string, string>> = {
   storage_full: 'The service has no room to store anything at the moment. Reading works; try writing again later.',
-  unavailable: 'The service cannot reach a store that it needs. Try again in a few seconds.',
+  unavailable: 'The service cannot reach a server or store that it needs. Try again in a few seconds.',
   read_too_slow: 'The query took too long. Ask for fewer results, or set a narrower filter.',
 };
 
@@ -115,7 +115,11 @@ export function toHttpError(thrown: unknown, request_id: string): HttpError {
   if (thrown instanceof HttpError) return thrown;
   const code = storeFaultOf(thrown) ?? String((thrown as { code?: unknown } | null)?.code);
   if (Object.hasOwn(RETRYABLE, code)) return retryLater(503, code, RETRYABLE[code]!, code === 'storage_full' ? 30 : 5);
-  return new HttpError(500, 'internal_error', `The service failed. Its logs name this failure ${request_id}.`);
+  return new HttpError(
+    500,
+    'internal_error',
+    `The service failed. Quote the request ID when you report it: ${request_id}.`,
+  );
 }
 
 /** The reason phrase of a status. */

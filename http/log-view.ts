@@ -16,7 +16,7 @@ export const LogEntryView = Type.Object(
     time: Time('When the checker recorded the outcome.'),
     job_id: Type.String(),
     url: Nullable(Type.String({ description: 'As it was submitted; null when its job is being deleted.' })),
-    domain: Nullable(Type.String({ description: 'The host of the URL; null for a text that is no URL.' })),
+    domain: Nullable(Type.String({ description: 'The host of the URL; null for a text without a URL.' })),
     attempt: Type.Integer({ minimum: 1, description: 'The number of the attempt at this URL, from 1.' }),
     status_code: Nullable(Type.Integer({ description: 'Of the last answer of the attempt; null when none came.' })),
     error_code: Nullable(Type.Enum(ERROR_CODES)),

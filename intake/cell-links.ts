@@ -15,7 +15,7 @@ export function linkOfFormula(formula: string): string | null {
 }
 
 /**
- * The text of a cell with the links that lie on it, a line each. A link takes the place of a text that is no URL, or is the link itself, cut or with
+ * The text of a cell with the links that lie on it, a line each. A link takes the place of a text without a URL, or is the link itself, cut or with
  * spaces; a text that is one URL of its own stays as it is; beside several URLs the links stand too.
  */
 export function textWithLinks(shown: string, all_links: readonly string[], max_url_chars: number): string {

@@ -13,7 +13,7 @@ export const INVALID_REASONS = {
   undecodable: 'holds characters that were lost in encoding; save the file as UTF-8',
   unsupported_scheme: 'is neither http nor https',
   email_address: 'is an e-mail address',
-  several_words: 'holds white space and no single URL',
+  several_words: 'is text without a URL',
   space_in_url: 'holds spaces: write each as %20, or put the words behind the URL into a cell of their own',
   no_domain: 'has no domain name such as example.com',
   malformed: 'is not a well-formed URL',

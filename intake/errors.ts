@@ -63,7 +63,7 @@ export function sheetNotFound(wanted: string, sheets: readonly string[]): Intake
 export const namesNotAccepted = () =>
   new IntakeError(
     'names_not_accepted',
-    'No text of the file has http:// or https://. Some are written like domain names, but so are names of files. Look at the list with ' +
+    'No text of the file has http:// or https://. Some are written like domain names, but so are names of files. Preview it with ' +
       '`POST /analyze-csv`, and send `accept_names=true` to check them as https://.',
   );
 

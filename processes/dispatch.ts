@@ -66,7 +66,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const window = new Window();
   const held_by_owner = new Map<string, number>();
   let held = 0;
-  /** Batches that are published and not done, with the time of their last sign of life, the oldest first. */
+  /** Batches that are published and not done, with the time of their last heartbeat, the oldest first. */
   const published = new Map<string, { job_id: string; batch: number; at: number; since: number }>();
   /** Null before the processing jobs have been read. */
   let cursor: Position | null = null;

@@ -1,5 +1,5 @@
 // How a projection inserts documents that it does not read: in its transaction; or, when documents that nobody reads yet are built on a store
-// that runs transactions side by side, in smaller ones before it. See docs/decisions/0116-results-before-their-counts.md.
+// that runs transactions side by side, in smaller ones before it. See bench/notes/0116-results-before-their-counts.md.
 import { type CollectionSpec, type Document, DuplicateKey, type Inside, type Write } from '../readmodels/documents.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
 import { type Beside, LANES } from './fence.ts';

@@ -15,7 +15,7 @@ export interface LogEntry {
   /** The checker; null in events of before it was recorded. */
   worker: string | null;
   proxy_id: string | null;
-  /** Null for a text that is no URL. */
+  /** Null for a text without a URL. */
   domain: string | null;
   status_code: number | null;
   error_code: string | null;

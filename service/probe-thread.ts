@@ -1,5 +1,5 @@
 // The entry of the thread that answers probes on METRICS_PORT. No request, and no work of the other threads, keeps it: it answers from what
-// the first thread reported last, and says so when that thread has given no sign of life.
+// the first thread reported last, and says so when that thread has sent no heartbeat.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -56,7 +56,7 @@ function json(status: number, body: object): Probed {
 
 const isSilent = (limit_ms: number) => pulse.beats > 0 && silent_ms >= limit_ms;
 function silent(): Probed {
-  const detail = `the thread of http gives no sign of life since ${Math.round(silent_ms / 1000)} s`;
+  const detail = `the thread of http has sent no heartbeat for ${Math.round(silent_ms / 1000)} s`;
   return json(503, { status: 'unavailable', failed: ['http'], checks: { http: { ok: false, detail } } });
 }
 

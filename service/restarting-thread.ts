@@ -70,7 +70,7 @@ export class RestartingThread {
     const named = () => (doing === null ? name : `${name} (${doing})`);
     const watch = { limit_ms: SILENT_MS, ...(monotonic && { monotonic }) };
     const endWatch = watchSilence(pulse, watch, (silent_ms) =>
-      failed(new Error(`${named()} gave no sign of life for ${Math.round(silent_ms / 1000)} s`)),
+      failed(new Error(`${named()} sent no heartbeat for ${Math.round(silent_ms / 1000)} s`)),
     );
     thread.on('message', (message: ThreadMessage) => {
       if (message.type === 'doing') doing = message.what;

@@ -138,7 +138,7 @@ export class SupervisedThread {
     const { silent_ms: limit_ms = SILENT_MS, look_ms } = this.#options;
     let error: Error | null = null;
     const endWatch = watchSilence(pulse, { limit_ms, look_ms, monotonic: this.#monotonic }, (silent_ms) => {
-      error ??= new Error(`the checker's thread gave no sign of life for ${Math.round(silent_ms / 1000)} s`);
+      error ??= new Error(`the checker's thread sent no heartbeat for ${Math.round(silent_ms / 1000)} s`);
       void thread.terminate();
     });
     thread.on('error', (fault: Error) => {

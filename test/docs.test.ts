@@ -88,11 +88,28 @@ for (const file of ['CONTRIBUTING.md', 'README.md']) {
   });
 }
 
-test('the index lists every decision', (t) => {
-  const decisions = documents.filter((file) => /^docs\/decisions\/\d{4}-/.test(file));
-  t.true(decisions.length > 0);
-  const index = linksOf('docs/decisions/README.md').map((link) => `docs/decisions/${link}`);
-  t.deepEqual(index, decisions);
+for (const [folder, what] of [
+  ['docs/decisions', 'decision'],
+  ['bench/notes', 'laboratory note'],
+] as const) {
+  test(`the index lists every ${what}`, (t) => {
+    const pages = documents.filter((file) => file.startsWith(`${folder}/`) && !file.endsWith('/README.md'));
+    t.true(pages.length > 0);
+    const rows = [...read(`${folder}/README.md`).matchAll(/^\| \[\d{4}\]\(([^)]+)\)/gm)];
+    t.deepEqual(
+      rows.map(([, page]) => `${folder}/${page}`),
+      pages,
+    );
+  });
+}
+
+test('each decision has a status, which names what replaced or amended it', (t) => {
+  const rows = [...read('docs/decisions/README.md').matchAll(/^\| \[\d{4}\]\([^)]*\) \| [^|]+ \| ([^|]+) \|$/gm)];
+  t.true(rows.length > 80);
+  t.deepEqual(
+    rows.map(([, status]) => status!).filter((status) => !/^(in force|replaced by \[)/.test(status)),
+    [],
+  );
 });
 
 const PAGES = documents.filter((file) => /^docs\/(tutorials|guides|explanation)\//.test(file));

@@ -103,7 +103,7 @@ test('a CSV comes back whole, with results, duplicates and rejected rows in plac
     total: 1,
     limit: 1,
     offset: 0,
-    items: { 0: { row: 7, message: 'holds white space and no single URL' } },
+    items: { 0: { row: 7, message: 'is text without a URL' } },
   });
   t.is((await alice.ask('GET', `/jobs/${job_id}/rejected?offset=3`)).body.items.length, 0);
 

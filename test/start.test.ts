@@ -57,7 +57,7 @@ test.serial(
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
-    t.regex(await refused(t, { DATA_DIR: folder, PORT: String(port) }), new RegExp(`PORT ${port} .* is taken`));
+    t.regex(await refused(t, { DATA_DIR: folder, PORT: String(port) }), new RegExp(`PORT ${port} .* is in use`));
     server.close();
     await writeFile(join(folder, 'file'), '');
     t.regex(

@@ -9,7 +9,7 @@ import { Silence, SupervisedThread, type ThreadStart, watchSilence } from '../se
 const PULSE = new URL('../checkers/pulse.ts', import.meta.url).href;
 const logger = pino({ level: 'silent' });
 
-/** A thread that says that it works, and then does `what` with its `pulse`, a sign of life given. */
+/** A thread that says that it works, and then does `what` with its `pulse`, a heartbeat given. */
 const threadOf = (what: string) => (data: ThreadStart) =>
   new Worker(
     `const { workerData, parentPort } = require('node:worker_threads');
@@ -46,7 +46,7 @@ function supervise(what: string) {
   return { thread, starts, pauses, failed: failure.promise };
 }
 
-test('silence grows while no sign of life comes, and ends with one', (t) => {
+test('silence grows while no heartbeat comes, and ends with one', (t) => {
   const silence = new Silence(0, 0, 1000);
   t.deepEqual(
     [1000, 2000, 3000].map((now) => silence.look(0, now)),

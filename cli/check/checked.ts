@@ -18,7 +18,7 @@ export interface CheckedUrl extends Outcome {
   cell: string | null;
 }
 
-/** A text of an input that is no URL. */
+/** A text of an input without a URL. */
 export interface Rejected {
   file: string;
   row: number;
@@ -46,7 +46,7 @@ export interface Checked {
   seconds: number;
   began_at: Date;
   inputs: readonly InputReading[];
-  /** The first texts that are no URLs; `counts` has their number. */
+  /** The first texts without a URL; `counts` has their number. */
   rejected: readonly Rejected[];
   /** The verdicts that make the check fail. */
   fail_on: readonly Verdict[];

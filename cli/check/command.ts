@@ -105,7 +105,7 @@ function parsed(args: readonly string[]) {
 
 function inputsOf(positionals: readonly string[]): Input[] {
   if (positionals.filter((one) => one === '-').length > 1)
-    throw new UsageError('- is there twice: standard input ends');
+    throw new UsageError('give - only once: standard input can be read once');
   return positionals.map((given): Input => {
     if (given === '-') return { kind: 'stdin' };
     if (!/^https?:/i.test(given)) return { kind: 'file', path: given };

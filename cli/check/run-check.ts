@@ -78,7 +78,7 @@ async function check(command: CheckCommand, world: World): Promise<number> {
     const is_kept = place.is_kept && run !== null && run.store.completed > 0;
     if (is_kept) run!.store.close();
     else if (run !== null) await removeRun(run);
-    if (is_kept) say(`The results so far are kept in ${run!.folder}. The same command with --resume goes on.`);
+    if (is_kept) say(`The results so far are kept in ${run!.folder}. The same command with --resume continues.`);
     throw error;
   } finally {
     await forgetStdin();
@@ -123,7 +123,7 @@ async function runOf(
     if (found === 'busy') throw new InputError('Another process works on the check of this input.');
     if (found !== 'none') {
       const { completed, facts } = found.store;
-      note(`Going on: ${completed} of ${facts!.counts.total_urls} URLs are checked.`);
+      note(`Continuing: ${completed} of ${facts!.counts.total_urls} URLs are checked.`);
       return found;
     }
     if (digest !== null) note('There is no interrupted check of this input: it begins anew.');
@@ -164,7 +164,9 @@ function tellReading(
   const is_reported = command.prints && ['text', 'json'].includes(command.format);
   if (invalid_urls_rejected > 0 && !is_reported) {
     const first = rejected[0] && `, such as ${rejectedText(rejected[0])}`;
-    say(`Not checked: ${invalid_urls_rejected} texts that are no URLs${first ?? ''}`);
+    say(
+      `Not checked: ${invalid_urls_rejected} ${invalid_urls_rejected === 1 ? 'text' : 'texts'} without a URL${first ?? ''}`,
+    );
   }
 }
 
@@ -213,7 +215,7 @@ async function end(
   if (isInterrupted(checked)) {
     run.store.close();
     say(`Interrupted: ${completed_urls} of ${total_urls} URLs are checked, and their results kept in ${run.folder}.`);
-    say('The same command with --resume goes on.');
+    say('The same command with --resume continues.');
     return EXIT.interrupted;
   }
   if (command.keep) run.store.close();

@@ -43,7 +43,7 @@ const REASONS: Record<ErrorCode, string> = {
   invalid_url: 'not a URL',
 };
 
-/** Texts that are no URLs, of which the report shows the first. */
+/** Texts without a URL, of which the report shows the first. */
 const REJECTED_SHOWN = 5;
 
 /** A section lists the results of its verdicts. Without `--only` there are the sections of `is_usual`. */
@@ -57,7 +57,7 @@ interface Section {
 export const SECTIONS: readonly Section[] = [
   { title: 'Broken', verdicts: BROKEN, mark: '✗', is_usual: true },
   {
-    title: 'Blocked: bot protection answered, so they are not proven dead',
+    title: 'Blocked: bot protection answered, so they are possibly alive',
     verdicts: inSection('blocked'),
     mark: '?',
     is_usual: true,
@@ -120,7 +120,7 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
 function* dropped(counts: Counts, rejected: readonly Rejected[], paint: Paint): Generator<string> {
   const parts = [
     [counts.duplicates_removed, 'duplicate', 'duplicates'],
-    [counts.invalid_urls_rejected, 'row that is no URL', 'rows that are no URL'],
+    [counts.invalid_urls_rejected, 'row without a URL', 'rows without a URL'],
     [counts.blocked_urls_skipped, 'URL of a blocked domain', 'URLs of blocked domains'],
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, one, more]) => counted(n, one, more));

@@ -32,7 +32,7 @@ export const VERDICT_CHARS = Math.max(...VERDICTS.map((verdict) => verdict.lengt
 export const inSection = (section: SectionName): readonly Verdict[] =>
   VERDICTS.filter((verdict) => SHOWN[verdict].section === section);
 
-/** What a person calls broken: an error, no answer, or a page that says that there is nothing. A blocked page is not proven dead. */
+/** What a person calls broken: an error, no answer, or a page that says that there is nothing. A blocked page is possibly alive. */
 export const BROKEN = inSection('broken');
 
 /** `broken` stands for all of `BROKEN`; every other word for the verdict of that name. */

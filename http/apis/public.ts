@@ -84,7 +84,7 @@ export const CODE_MEANINGS: Readonly<Record<string, string>> = {
   headers_too_large: 'The headers of the request are too large (431).',
   internal_error: 'The service failed (500). `X-Request-ID` identifies the failure in its logs.',
   unavailable:
-    'The service cannot reach a store that it needs (503), or the deployment that serves the route (502, 504). See `Retry-After`.',
+    'The service cannot reach a server or store that it needs (503), or the deployment that serves the route (502, 504). See `Retry-After`.',
   storage_full: 'The service has no room to store anything (503). Reading works. See `Retry-After`.',
   maintenance: 'The service takes no changes for a while (503). See `Retry-After`.',
 };

@@ -57,7 +57,7 @@ export function openStringListReader(
     throw new ValidationError([...problems, { loc: ['body', ...loc], msg, type }]);
   };
   function onName(name: unknown): Place {
-    if (name !== field) fail([String(name).slice(0, 200)], `is unknown here; this takes ${field}`, 'unexpected');
+    if (name !== field) fail([String(name).slice(0, 200)], `unknown field; allowed: ${field}`, 'unexpected');
     if (is_read) fail([field], 'is given more than once', 'repeated');
     is_read = true;
     return 'colon';

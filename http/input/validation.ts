@@ -135,7 +135,7 @@ function toProblem(error: ErrorObject, place: Place, value: unknown): Problem {
 
 function unexpected(error: ErrorObject): string {
   const known = Object.keys((error.parentSchema as TObject | undefined)?.properties ?? {});
-  return known.length === 0 ? 'is unknown here' : `is unknown here; this takes ${known.join(', ')}`;
+  return known.length === 0 ? 'unknown field' : `unknown field; allowed: ${known.join(', ')}`;
 }
 
 function alternatives(error: ErrorObject): string {

@@ -77,7 +77,7 @@ const FAILED = shared(
 );
 const UNAVAILABLE = shared(
   'Unavailable',
-  `The service cannot reach a store that it needs, or a query took too long. ${AGAIN}`,
+  `The service cannot reach a server or store that it needs, or a query took too long. ${AGAIN}`,
   toHttpError({ code: 'unavailable' }, ''),
 );
 const UNAVAILABLE_OR_MAINTAINED = shared(

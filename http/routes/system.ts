@@ -66,7 +66,10 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
         example: {
           status: 'unavailable',
           failed: ['checker'],
-          checks: { event_log: { ok: true }, checker: { ok: false, detail: 'none gives a sign of life' } },
+          checks: {
+            event_log: { ok: true },
+            checker: { ok: false, detail: 'no process of this role sends a heartbeat' },
+          },
         },
       },
     }),

@@ -91,7 +91,7 @@ export function openReadiness(options: ReadinessOptions): Readiness {
     assertAnswers('roles');
     const alive = roles.alive(role);
     if (alive.some(({ state }) => state === 'working')) return;
-    if (alive.length === 0) throw new NotReady('none gives a sign of life');
+    if (alive.length === 0) throw new NotReady('no process of this role sends a heartbeat');
     throw new NotReady(alive.find(({ reason }) => reason !== null)?.reason ?? 'all stand by');
   }
   function assertMovesOn(): void {
@@ -104,7 +104,7 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   }
   function assertQueue(): void {
     const users = WORKERS.flatMap((role) => roles.alive(role)).filter((sign) => sign.queue_answers !== null);
-    if (users.length === 0) throw new NotReady('nobody who uses it gives a sign of life');
+    if (users.length === 0) throw new NotReady('no process that uses it sends a heartbeat');
     if (users.every((sign) => !sign.queue_answers)) throw new NotReady('it does not answer');
   }
   const checks: Record<string, () => Promise<void>> = {
@@ -149,7 +149,7 @@ function measure(registry: Registry, checks: Readiness['checks'], roles: RoleWat
     registry,
     {
       name: 'service_roles_alive',
-      help: 'Processes that give signs of life, by role and state.',
+      help: 'Processes that send heartbeats, by role and state.',
       labelNames: ['role', 'state'],
     },
     () =>

@@ -142,7 +142,7 @@ test('a quiet check says what of its input it did not check', async (t) => {
   const file = await write('links.csv', `link\n${site.origin}/fine\nhtp:/typo\n`);
   const { code, stdout, stderr } = await run([file, '--quiet']);
   t.deepEqual([code, stdout], [0, '']);
-  t.regex(stderr, /^Not checked: 1 texts that are no URLs, such as .*links\.csv:3 "htp:\/typo"/);
+  t.regex(stderr, /^Not checked: 1 text without a URL, such as .*links\.csv:3 "htp:\/typo"/);
 });
 
 test.serial('a home that cannot be written is no error; a folder that the user names has to be usable', async (t) => {

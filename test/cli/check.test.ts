@@ -27,11 +27,11 @@ test('a check reports a file in order, with the place of each URL, and leaves no
   t.regex(shown, /^\nBroken\n {2}✗ \/404\n {6}404 · urls.csv:3\n {2}✗ \/soft\/a\n {6}soft 404: .* · urls.csv:7\n/);
   t.regex(
     shown,
-    /\nBlocked: bot protection answered, so they are not proven dead\n {2}\? \/challenge\n {6}403 · urls.csv:9\n/,
+    /\nBlocked: bot protection answered, so they are possibly alive\n {2}\? \/challenge\n {6}403 · urls.csv:9\n/,
   );
   t.regex(
     shown,
-    /\n8 URLs checked in .*\nnot checked: 1 duplicate, 1 row that is no URL\n {2}urls\.csv:11 "not a url" holds white space/,
+    /\n8 URLs checked in .*\nnot checked: 1 duplicate, 1 row without a URL\n {2}urls\.csv:11 "not a url" is text without a URL/,
   );
   t.regex(shown, /\n {2}soft_404 +1 {3}/);
   t.notRegex(shown, /Redirected/);
@@ -169,7 +169,7 @@ test('an interrupted check says what it has and is kept; --resume asks only the 
   t.regex(first.stdout, /\n2 of 4 URLs checked in/);
   t.regex(
     first.stderr,
-    /^Interrupted: 2 of 4 URLs are checked, and their results kept in .*\nThe same command with --resume goes on\.\n$/,
+    /^Interrupted: 2 of 4 URLs are checked, and their results kept in .*\nThe same command with --resume continues\.\n$/,
   );
   t.is((await readFile(out, 'utf8')).trim().split('\n').length, 3);
   t.is((await kept()).length, 1);
@@ -181,7 +181,7 @@ test('an interrupted check says what it has and is kept; --resume asks only the 
 
   const second = await run([file, '--resume', '-o', out, '--json']);
   t.is(second.code, 1);
-  t.is(second.stderr, 'Going on: 2 of 4 URLs are checked.\n');
+  t.is(second.stderr, 'Continuing: 2 of 4 URLs are checked.\n');
   t.deepEqual(site.requests.slice(4).toSorted(), ['/fine', '/once', '/waits']);
   t.deepEqual(
     resultsOf(second.stdout).map(({ verdict }) => verdict),

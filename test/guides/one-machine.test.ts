@@ -36,10 +36,10 @@ for (const name of ['one-machine', 'three-machines']) {
 
 test('the unit starts what npm start does', (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-  const [unit] = unitOf('main.ts');
-  const environment = /^Environment=(.*)$/m.exec(unit!)![1];
-  const command = /^ExecStart=\/opt\/url-checker\/node_modules\/\.bin\/(.*)$/m.exec(unit!)![1];
-  t.is(`${environment} ${command}`, scripts.start);
+  const unit = unitOf('main.ts')[0]!;
+  const environment = /^Environment=(.*)$/m.exec(unit)![1];
+  const command = /^ExecStart=\/opt\/url-checker\/node_modules\/\.bin\/(.*)$/m.exec(unit)![1];
+  t.is(`${environment} ${command}`, scripts.start!);
 });
 
 testWhereInstalled('systemd-analyze')('systemd takes the units of the guide', async (t) => {

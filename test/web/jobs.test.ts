@@ -45,7 +45,7 @@ test('a pasted list is looked at before a credit is spent, then checked before t
   const page = await service.open(t, '/jobs', { user: newUser() });
   await page.getByRole('link', { name: 'Check your first list' }).click();
   await page.getByLabel('Or paste a list').fill(`${list()}\n${site.url}/\nexample.com/x\nno url here\n`);
-  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByRole('button', { name: 'Check 9 URLs' }).waitFor();
   await page.getByText('9 credits').waitFor();
   await page.getByText('Invalid: 1 row').waitFor();
@@ -84,7 +84,7 @@ test('a dropped file is taken, and its other column can be chosen', async (t) =>
 /** Gives the page of a new job a list of one URL; the button that starts the job. */
 async function readyToStart(page: Page) {
   await page.getByLabel('Or paste a list').fill(`${site.url}/1`);
-  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByRole('button', { name: 'Preview' }).click();
   const start = page.getByRole('button', { name: 'Check 1 URL' });
   await start.waitFor();
   return start;
@@ -170,7 +170,7 @@ test('a file that is sent after the session has ended leads to the sign-in', asy
 test('too few credits: the page says what will happen', async (t) => {
   const page = await service.open(t, '/jobs/new', { user: newUser() });
   await page.getByLabel('Or paste a list').fill(Array.from({ length: 310 }, (_, n) => `${site.url}/${n}`).join('\n'));
-  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('The job checks the first 300, then waits for the other 10 credits.').waitFor();
   t.pass();
 });

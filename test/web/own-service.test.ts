@@ -22,7 +22,7 @@ test('a list that the credits do not cover leads to nobody who sells', async (t)
   const user = newUser();
   const page = await service.open(t, '/jobs/new', { user });
   await page.getByRole('textbox').fill([1, 2, 3].map((n) => `${site.url}/${n}`).join('\n'));
-  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('An administrator can grant more.').waitFor();
   await page.getByRole('button', { name: 'Check 3 URLs' }).click();
   await page.getByText('Ask an administrator for more, then resume it.').waitFor();

@@ -102,7 +102,7 @@ async function takeAll(): Promise<void> {
 
   await show('/jobs/new');
   await page.getByLabel('Or paste a list').fill([...shop, `${site.url}/`, 'example.com/x', 'no url'].join('\n'));
-  await page.getByRole('button', { name: 'Look at the list' }).click();
+  await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByRole('button', { name: /^Check \d+ URLs$/ }).waitFor();
   await take(page, 'new-job');
 

@@ -164,7 +164,7 @@ test('an unexpected error is a 500 with its request id alone, and the log has th
   const response = await sample.request('/fail/badly', { headers: { 'x-request-id': 'req-77' } });
   t.is(response.status, 500);
   t.deepEqual(await json(response), {
-    detail: 'The service failed. Its logs name this failure req-77.',
+    detail: 'The service failed. Quote the request ID when you report it: req-77.',
     code: 'internal_error',
   });
   const line = sample.logged.find(({ msg, request_id }) => msg === 'request failed' && request_id === 'req-77');

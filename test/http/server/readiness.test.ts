@@ -59,13 +59,13 @@ async function openWorld(t: ExecutionContext) {
   return { at, start, signs, registry, look: readiness.look, failed, untilFailed, setQueue };
 }
 
-test('the service is ready when every role gives signs of life, and names a silent one', async (t) => {
+test('the service is ready when every role sends heartbeats, and names a silent one', async (t) => {
   const world = await openWorld(t);
   t.deepEqual(await world.untilFailed(['queue', 'projector', 'processes', 'checker']), {
-    queue: 'nobody who uses it gives a sign of life',
-    projector: 'none gives a sign of life',
-    processes: 'none gives a sign of life',
-    checker: 'none gives a sign of life',
+    queue: 'no process that uses it sends a heartbeat',
+    projector: 'no process of this role sends a heartbeat',
+    processes: 'no process of this role sends a heartbeat',
+    checker: 'no process of this role sends a heartbeat',
   });
   for (const role of ['projector', 'processes']) world.start(role);
   await world.untilFailed(['checker']);

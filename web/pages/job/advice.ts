@@ -31,13 +31,13 @@ export function adviceOn({
 }: Pick<Result, 'verdict' | 'status_code' | 'error_code' | 'redirect_kind'>): string {
   switch (verdict) {
     case 'ok':
-      return 'It answers as it should. There is nothing to do.';
+      return 'It loads normally. There is nothing to do.';
     case 'redirected':
       return redirect_kind === 'permanent'
         ? 'It has moved for good. Link to the last address.'
-        : 'It answers somewhere else. Link to the last address when the redirect is for good.';
+        : 'It redirects to another address. Link to the last address when the redirect is for good.';
     case 'soft_404':
-      return 'It says 200, but there is nothing there. Open it: readers and search engines treat it as a 404.';
+      return 'It says 200, but the page is missing. Open it: readers and search engines treat it as a 404.';
     case 'blocked':
       return 'Bot protection hides the page, which may well be alive. Open it in your browser; do not remove it for this.';
     case 'unreachable':

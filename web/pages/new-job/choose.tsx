@@ -39,7 +39,7 @@ export function Choose({ onChoose }: { onChoose(file: File): void }) {
         </Field>
         <p>
           <button type="submit" disabled={list.trim() === ''}>
-            Look at the list
+            Preview
           </button>
         </p>
       </Form>
