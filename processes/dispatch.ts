@@ -130,7 +130,14 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       counted(known, () => known.progressed(progress, (batch) => published.delete(keyOf(job._id, batch))));
     } else flight = new Flight(progress);
     flights.set(job._id, flight);
-    if (flight.next()) turns.add(job.owner_id, job._id, flight);
+    queueUp(flight);
+  }
+
+  /** Gives the flight turns while it has unpublished ranges. A lost batch may end before it is published again. */
+  function queueUp(flight: Flight): void {
+    const { _id, owner_id } = flight.job;
+    if (flight.next()) turns.add(owner_id, _id, flight);
+    else turns.remove(owner_id, _id);
   }
 
   function findLost(): void {
@@ -142,7 +149,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       if (!flight) continue;
       counted(flight, () => flight.lost(batch));
       flight.losses++;
-      if (flight.next()) turns.add(flight.job.owner_id, job_id, flight);
+      queueUp(flight);
     }
   }
 
@@ -197,6 +204,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       if (fitting >= 0) break;
     }
     if (!flight.next()) turns.remove(owner_id, job_id);
+    if (ranges.length === 0) return null;
     flight.unlisted = 0;
     const again = flight.losses > 0 ? `:${nonce}${flight.losses}` : '';
     const last = ranges.at(-1)!;
@@ -272,7 +280,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
           published.delete(keyOf(job_id, batch));
           counted(flight, () => flight.lost(batch));
         }
-        if (flight.next()) turns.add(flight.job.owner_id, job_id, flight);
+        queueUp(flight);
       }
       throw error;
     }

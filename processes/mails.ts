@@ -1,5 +1,5 @@
 // Sends the mails about payments, plans and reruns. The log says of each whether it was sent; a crash between the mail and its event sends it
-// again, under the same id. A mail that cannot be sent now is tried again, less and less often, for three days.
+// again, under the same id. A mail that cannot be sent now is tried again, less and less often, until the server takes it or refuses its recipient.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Mails } from '../commands/mail.ts';
 import type { EventStore } from '../events/event-store.ts';
@@ -14,7 +14,6 @@ const AT_ONCE = 100;
 const SPACING_MS = 500;
 const FIRST_RETRY_MS = 30_000;
 const LAST_RETRY_MS = 3_600_000;
-const MAX_AGE_MS = 3 * 86_400_000;
 /** A server that fails this often in a pass is away: the others wait for the next pass. */
 const MAX_FAILURES = 5;
 
@@ -29,7 +28,6 @@ export interface MailsOptions {
   mailer: Mailer;
   logger: Log;
   context: (mail_id: string) => CommandContext;
-  now: () => number;
   /** Milliseconds that never go back. */
   monotonic: () => number;
   /** Mails in one pass, besides those that wait for their next attempt. Default 100. */
@@ -49,13 +47,12 @@ export async function runMails(options: MailsOptions, signal: AbortSignal, onPas
 }
 
 export function openMailRounds(options: MailsOptions): MailRounds {
-  const { log, readmodels, mails, mailer, logger, context, now, monotonic, at_once = AT_ONCE } = options;
+  const { log, readmodels, mails, mailer, logger, context, monotonic, at_once = AT_ONCE } = options;
   /** The failures of each mail that is tried again, and when. */
   let waiting = new Map<string, { failures: number; retry_at: number }>();
 
   /** Returns why the mail is dropped; null when it was sent. Throws when a retry may help. */
   async function send(document: MailDocument): Promise<string | null> {
-    if (now() - Date.parse(document.created_at) > MAX_AGE_MS) return 'it could not be sent for three days';
     const to = await addressOf(document.user_id, log);
     if (to === null) return 'the user has no address';
     const mail: Mail = { id: document._id, user_id: document.user_id, to, ...mailOf(document) };
@@ -81,6 +78,8 @@ export function openMailRounds(options: MailsOptions): MailRounds {
           if ((await mails.stateOf(mail_id)) !== 'due') continue;
           const dropped = await send(document);
           await mails.record(mail_id, { user_id, kind, dropped }, context(mail_id));
+          if (dropped !== null)
+            logger.warn({ mail_id, kind, reason: dropped }, 'a mail was dropped: nobody can receive it');
         } catch (error) {
           failed += 1;
           const failures = (before?.failures ?? 0) + 1;

@@ -208,7 +208,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       }),
       part('mails', (onPass) => {
         const sending = { log, readmodels, mails: openMails(log), mailer: options.mailer, logger };
-        return runMails({ ...sending, context: contextOf('mails', now), now: steady, monotonic }, signal, onPass);
+        return runMails({ ...sending, context: contextOf('mails', now), monotonic }, signal, onPass);
       }),
       options.ledger_heads &&
         part('ledger heads', (onPass) => {

@@ -16,7 +16,12 @@ export interface DependencyState {
   latency_ms: number | null;
   /** How long it has been so. */
   for_ms: number;
+  /** Why it is away, where that is known. */
+  reason?: string;
 }
+
+/** Its message is for operators, and has no secret. */
+export class DependencyFault extends Error {}
 
 export interface Measured {
   /** Asks and takes the time. Throws the question's error. */
@@ -31,6 +36,7 @@ export function measureDependency(
   let status: DependencyState['status'] = 'unknown';
   let since = monotonic();
   let latency_ms: number | null = null;
+  let reason: string | null = null;
   /** The times of the questions without an answer, the oldest first. */
   const waiting = new Set<number>();
 
@@ -45,9 +51,11 @@ export function measureDependency(
       try {
         const answer = await question();
         latency_ms = Math.round((monotonic() - asked_at) * 10) / 10;
+        reason = null;
         found(latency_ms > LATE_MS ? 'away' : 'ok', asked_at);
         return answer;
       } catch (error) {
+        reason = error instanceof DependencyFault ? error.message : null;
         found('away', asked_at);
         throw error;
       } finally {
@@ -57,7 +65,8 @@ export function measureDependency(
     state() {
       const [oldest] = waiting;
       if (oldest !== undefined && monotonic() - oldest > LATE_MS) found('away', oldest);
-      return { name, kind, status, latency_ms, for_ms: Math.round(monotonic() - since) };
+      const for_ms = Math.round(monotonic() - since);
+      return { name, kind, status, latency_ms, for_ms, ...(reason !== null && { reason }) };
     },
   };
 }

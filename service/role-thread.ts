@@ -8,7 +8,13 @@ import type { Queue } from '../checkers/queue.ts';
 import { WORK_SUBJECT } from '../checkers/work.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
-import { measureDependency, type Probe, probeDependencies, reachServer } from '../roles/dependencies.ts';
+import {
+  DependencyFault,
+  measureDependency,
+  type Probe,
+  probeDependencies,
+  reachServer,
+} from '../roles/dependencies.ts';
 import { giveRoleSigns } from '../roles/role-signs.ts';
 import type { Config, Role } from '../settings/config.ts';
 import { atMost, backOff } from '../time/pause.ts';
@@ -136,10 +142,15 @@ async function playAll(): Promise<void> {
   }
 }
 
-/** The mail server takes a connection; without one, mails are files. */
-function mailProbes({ smtp_url, data_dir }: Config): Probe[] {
-  if (smtp_url) return [{ name: 'mail', kind: 'smtp', ask: (aborted) => reachServer(smtp_url, aborted) }];
-  return [{ name: 'mail', kind: 'outbox', ask: () => access(data_dir, constants.W_OK) }];
+/** The mail server takes a connection, and took the last mail; without a server, mails are files. */
+function mailProbes({ smtp_url, data_dir }: Config, fault: () => string | null): Probe[] {
+  if (!smtp_url) return [{ name: 'mail', kind: 'outbox', ask: () => access(data_dir, constants.W_OK) }];
+  const ask = async (aborted: AbortSignal) => {
+    await reachServer(smtp_url, aborted);
+    const reason = fault();
+    if (reason !== null) throw new DependencyFault(`no mail can be sent: ${reason}`);
+  };
+  return [{ name: 'mail', kind: 'smtp', ask }];
 }
 
 /** The stores that only some roles use; null: no role of this thread does. */
@@ -161,8 +172,9 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
       if (queue === null) throw new Error('there is no queue yet');
       queue_depth = await queue.depth(WORK_SUBJECT);
     });
-  const servers =
-    role === 'processes' ? probeDependencies(mailProbes(config), { signal, every_ms: MAIL_PROBE_MS }) : null;
+  let mail_fault: string | null = null;
+  const mail = mailProbes(config, () => mail_fault);
+  const servers = role === 'processes' ? probeDependencies(mail, { signal, every_ms: MAIL_PROBE_MS }) : null;
   const signs = giveRoleSigns({
     ...{ documents, role, ...(usesQueue(role) ? { askQueue } : {}) },
     dependencies: () => [...(usesQueue(role) ? [measured.state()] : []), ...(servers?.states() ?? [])],
@@ -185,6 +197,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
           say,
           measure,
           audited,
+          mailFault: (reason) => void (mail_fault = reason),
           pulse,
           own,
           counts,

@@ -1,21 +1,20 @@
 // Sends mails by SMTP.
 import { createTransport } from 'nodemailer';
-import type { Mailer } from '../../processes/mail.ts';
+import { type Mailer, MailPutOff } from '../../processes/mail.ts';
+import { isPutOff, recipientRefusal, type SmtpError } from './smtp-refusals.ts';
 
 const TIMEOUT_MS = 30_000;
 
-interface SmtpError {
-  code?: string;
-  responseCode?: number;
-  response?: string;
-}
-
 /**
  * `url`: `smtp://` or `smtps://` with user and password. `from`: the sender's address, with or without a name.
- * `send` returns null, or the reason when the server refuses the recipient for good; it throws every other failure.
+ * `send` returns null, or the reason when the server refuses this recipient alone for good; it throws every other failure.
  */
 export function openSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
   const transport = createTransport(url, { from });
+  const sender = from
+    .slice(from.lastIndexOf('<') + 1)
+    .replace('>', '')
+    .trim();
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
   return {
     async send({ id, to, subject, text }) {
@@ -25,9 +24,10 @@ export function openSmtpMailer({ url, from }: { url: string; from: string }): Ma
         await transport.sendMail({ ...message, signal: AbortSignal.timeout(TIMEOUT_MS) });
         return null;
       } catch (error) {
-        const { code, responseCode, response } = error as SmtpError;
-        // The server refuses the recipient for good. Other failures may be the server's or the operator's, and pass.
-        if (code === 'EENVELOPE' && (responseCode ?? 500) >= 500) return response ?? (error as Error).message;
+        const failure = error as SmtpError;
+        const refusal = recipientRefusal(failure, sender);
+        if (refusal !== null) return refusal;
+        if (isPutOff(failure)) throw new MailPutOff(failure.message, { cause: error });
         throw error;
       }
     },

@@ -21,8 +21,9 @@ const Dependency = Type.Object({
   kind: Type.String({ description: 'What it is: `sqlite`, `mongodb`, `nats`, `s3`, `smtp`.' }),
   status: Type.Enum(['ok', 'away', 'unknown'], {
     description:
-      '`away`: it answers none of the processes that use it, or not within 1.5 s. `unknown`: no process that uses it gives a heartbeat.',
+      '`away`: it answers none of the processes that use it, or not within 1.5 s, or it takes no mail. `unknown`: no process that uses it gives a heartbeat.',
   }),
+  reason: Nullable(Type.String({ description: 'Why it is away, where that is known: what the mail server said.' })),
   latency_ms: Duration('Of its last answer; null before the first one.'),
   since: Time('Since when it is so.'),
   seen_by: Count('Processes that use it and give a heartbeat.'),
@@ -125,7 +126,7 @@ const services = route({
         maintenance: { ...maintenanceExample, enabled: false, message: null, started_at: null },
         dependencies: [
           {
-            ...{ name: 'event_log', kind: 'eventstoredb', status: 'ok', latency_ms: 1.2 },
+            ...{ name: 'event_log', kind: 'eventstoredb', status: 'ok', reason: null, latency_ms: 1.2 },
             ...{ since: '2026-01-30T09:05:00.000Z', seen_by: 1, away_for: 0 },
           },
         ],
@@ -163,7 +164,9 @@ const services = route({
         ...{ status: failed.length === 0 ? 'ok' : 'unavailable', failed, at: timeOf(now()), version: VERSION },
         uptime_seconds: seconds(process.uptime() * 1000),
         maintenance: maintenanceView(maintenance.current),
-        dependencies: found.dependencies.map(({ for_ms, ...rest }) => ({ ...rest, since: timeOf(now() - for_ms) })),
+        dependencies: found.dependencies.map(({ for_ms, reason = null, ...rest }) => ({
+          ...{ ...rest, reason, since: timeOf(now() - for_ms) },
+        })),
         processes: found.processes.map(processView),
         log_position: found.head,
         followers: found.followers?.map(followerView) ?? null,

@@ -8,7 +8,7 @@ import { openJobs } from '../../commands/job.ts';
 import { openLedgerHeads, originOf } from '../../commands/ledger-heads.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import { openContinuousAudit } from '../../processes/ledger-audit.ts';
-import type { Mailer } from '../../processes/mail.ts';
+import { type Mailer, tellingMailer } from '../../processes/mail.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { openBackupProgress } from '../../readmodels/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
@@ -36,7 +36,7 @@ export const run: RunRole = async (parts) => {
   });
   audited(ledger_audit.sign);
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
-  const mailer = await openMailer(parts);
+  const mailer = tellingMailer(await openMailer(parts), parts.mailFault);
   try {
     const payments = await openSubscriptionEnder(config);
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };

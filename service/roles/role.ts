@@ -22,6 +22,8 @@ export interface RoleParts extends Stores {
   measure: RoleSigns['measure'];
   /** Tells operators of the audit of the ledger. */
   audited: RoleSigns['audited'];
+  /** Tells operators why no mail can be sent; null: mails are sent. */
+  mailFault: (reason: string | null) => void;
   /** Tells the process what large piece of work the thread is at; null: none. */
   doing: (what: string | null) => void;
   /** Counts the thread's heartbeats, and names the URL whose answer the thread reads. */

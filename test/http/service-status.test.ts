@@ -10,7 +10,13 @@ import {
   projectorState,
   projectorStates,
 } from '../../readmodels/projection-state.ts';
-import { type DependencyState, measureDependency, probeDependencies, reachServer } from '../../roles/dependencies.ts';
+import {
+  DependencyFault,
+  type DependencyState,
+  measureDependency,
+  probeDependencies,
+  reachServer,
+} from '../../roles/dependencies.ts';
 import { giveRoleSigns, openRoleWatch, type RoleSigns } from '../../roles/role-signs.ts';
 import { until } from '../support/behind.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
@@ -41,6 +47,16 @@ test('a dependency is away after an error, and while it keeps a question waiting
   t.like(measured.state(), { status: 'away' });
   await measured.ask(async () => {});
   t.like(measured.state(), { status: 'ok', for_ms: 0 });
+});
+
+test('a dependency says why it is away only where the reason is for operators', async (t) => {
+  const measured = measureDependency({ name: 'mail', kind: 'smtp' }, () => 0);
+  await t.throwsAsync(measured.ask(() => Promise.reject(new DependencyFault('no mail can be sent: 550'))));
+  t.like(measured.state(), { status: 'away', reason: 'no mail can be sent: 550' });
+  await t.throwsAsync(measured.ask(() => Promise.reject(new Error('smtp://user:secret@host'))));
+  t.false('reason' in measured.state());
+  await measured.ask(async () => {});
+  t.false('reason' in measured.state());
 });
 
 test('a probe that waits for a server is given up in time, and asked once at a time', async (t) => {

@@ -1,5 +1,6 @@
 // The dispatcher: owners take turns, the queue stays shallow, the ceiling holds, and lost work is published again.
 import test from 'ava';
+import fc from 'fast-check';
 import type { Message } from '../../checkers/queue.ts';
 import type { Work } from '../../checkers/work.ts';
 import { maskOf } from '../../events/url-mask.ts';
@@ -49,13 +50,18 @@ function dispatcherOver(
   options: { max_body_bytes?: number; url_chars?: number; damaged?: string } = {},
 ) {
   const failed: string[] = [];
+  /** What goes wrong now: the queue takes messages and its answer is lost, or it takes none, or the log does not answer. */
+  const faults = { lost_ack: false, refused: false, log_away: false };
+  const away = () => Object.assign(new Error('away'), { code: 'unavailable' });
   const published: Message[] = [];
   let waiting = 0;
   let now = 0;
   const queue = {
     publish: async (_: string, messages: readonly Message[]) => {
+      if (faults.refused) throw away();
       published.push(...messages);
       waiting += messages.length;
+      if (faults.lost_ack) throw away();
     },
     depth: async () => waiting,
     max_body_bytes: options.max_body_bytes ?? 1_000_000,
@@ -70,6 +76,7 @@ function dispatcherOver(
   } as never;
   const listing = {
     async range(job_id: string, from: number, to: number) {
+      if (faults.log_away) throw away();
       if (job_id === options.damaged) throw new Error('the event is damaged');
       if (missing.includes(job_id)) return [];
       const urlOf = (_: unknown, i: number) => `https://${job_id}/${from + i}`.padEnd(options.url_chars ?? 0, 'x');
@@ -86,7 +93,7 @@ function dispatcherOver(
     fail: async (job_id) => failed.push(job_id),
   });
   return {
-    failed,
+    ...{ failed, faults },
     hear: (job_id: string, batches: number[]) =>
       dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
     announce: (slots: number) => dispatcher.hearAlive({ id: 'c', leaves: false, slots }),
@@ -374,4 +381,87 @@ test('any number of slow jobs leaves room for the next one', async (t) => {
   documents.push(job('next', 'somebody', 1000));
   await pass();
   t.true(published().includes('next:0-100'));
+});
+
+test('work that ends although its acknowledgement was lost stops no pass', async (t) => {
+  const [one, other] = [job('a', 'alice', 200), job('b', 'bob', 100)];
+  const { pass, published, faults } = dispatcherOver([one, other]);
+  faults.lost_ack = true;
+  await t.throwsAsync(pass(), { message: 'away' });
+  published();
+  faults.lost_ack = false;
+  one.batches_done = { 0: 100, 1: 100 };
+  await pass();
+  t.deepEqual(published(), ['b:0-100']);
+});
+
+test('a lost batch that ends before it is published again stops no pass', async (t) => {
+  const one = job('a', 'alice', 100);
+  const { pass, published, later, take, waiting } = dispatcherOver([one]);
+  await pass();
+  published();
+  later(LOST_AFTER_MS + 1);
+  await pass({ has_moved: false });
+  take(waiting());
+  published();
+  later(LOST_AFTER_MS + 1);
+  // The queue is full, so that the lost batch keeps its place.
+  take(-1000);
+  await pass({ has_moved: false });
+  take(1000);
+  one.batches_done = { 0: 100 };
+  await pass();
+  t.deepEqual(published(), []);
+});
+
+test('whatever happens in whatever order, a pass throws only the errors of stores, and all work is published in the end', async (t) => {
+  const ids = ['a', 'b', 'c'];
+  const which = fc.nat(ids.length - 1);
+  const finish = ({ batches_done }: JobDocument, batch: number, urls: number) =>
+    (batches_done[batch] = Math.max((batches_done[batch] as number) ?? 0, urls));
+  const step = fc.oneof(
+    fc.record({ type: fc.constant('done' as const), which, batch: fc.nat(1), urls: fc.constantFrom(5, 10, 10) }),
+    fc.record({ type: fc.constant('resume' as const), which }),
+    fc.record({ type: fc.constant('fault' as const), fault: fc.constantFrom('lost_ack', 'refused', 'log_away') }),
+    fc.record({ type: fc.constantFrom('pass', 'look', 'flip', 'later', 'drain') }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const documents = ids.map((id, n) => job(id, n === 0 ? 'alice' : 'bob', 20, { batch_size: 10 }));
+      const world = dispatcherOver(documents);
+      const { faults, pass, later, take, waiting, messages } = world;
+      const passSafely = (options?: Parameters<typeof pass>[0]) =>
+        pass(options).catch((error: Error) => {
+          if (error.message !== 'away') throw error;
+        });
+      for (const step of steps) {
+        if ('fault' in step) faults[step.fault as keyof typeof faults] = true;
+        else if (step.type === 'done') finish(documents[step.which]!, step.batch, step.urls);
+        else if (step.type === 'resume') documents[step.which]!.revision++;
+        else if (step.type === 'later') later(LOST_AFTER_MS + 1);
+        else if (step.type === 'drain') take(waiting());
+        else {
+          await passSafely({ has_moved: step.type !== 'look', has_flipped: step.type === 'flip' });
+          Object.assign(faults, { lost_ack: false, refused: false, log_away: false });
+        }
+      }
+      Object.assign(faults, { lost_ack: false, refused: false, log_away: false });
+      messages().splice(0);
+      for (let n = 0; n < 10; n++) {
+        later(LOST_AFTER_MS + 1);
+        take(waiting());
+        await passSafely();
+        for (const { body } of messages().splice(0)) {
+          const { job_id, ranges } = body as Work;
+          const { batches_done } = documents.find(({ _id }) => _id === job_id)!;
+          for (const { batch } of ranges) batches_done[batch] = 10;
+        }
+      }
+      t.deepEqual(
+        documents.map(({ batches_done }) => Object.values(batches_done).filter((done) => done === 10).length),
+        ids.map(() => 2),
+      );
+    }),
+    { numRuns: 300 },
+  );
 });

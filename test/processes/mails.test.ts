@@ -5,7 +5,7 @@ import { openCredits } from '../../commands/credits.ts';
 import { openMails } from '../../commands/mail.ts';
 import { openTrials } from '../../commands/trial.ts';
 import { userStream } from '../../events/streams.ts';
-import type { Mail } from '../../processes/mail.ts';
+import { type Mail, MailPutOff, tellingMailer } from '../../processes/mail.ts';
 import { openMailRounds } from '../../processes/mails.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
@@ -45,7 +45,7 @@ async function world(t: ExecutionContext) {
       mailer,
       logger: silent,
       context,
-      ...{ now: () => clock.now, monotonic: () => clock.monotonic, at_once: 3 },
+      ...{ monotonic: () => clock.monotonic, at_once: 3 },
     });
   let rounds = open();
   const credits = openCredits(log);
@@ -103,7 +103,7 @@ test('a failed payment, the end of the plan and a trial bring a mail each', asyn
   t.deepEqual(sent.map(({ subject }) => subject).sort(), ['A month of the plan pro for you', 'Your payment failed']);
 });
 
-test('a mail that cannot be sent now is sent later, less and less often asked for, and given up after three days', async (t) => {
+test('a mail that cannot be sent now is sent later, less and less often asked for, and never given up', async (t) => {
   const { billing, context, pass, sent, server, clock } = await world(t);
   let asked = 0;
   server.answer = async () => {
@@ -122,11 +122,19 @@ test('a mail that cannot be sent now is sent later, less and less often asked fo
   server.answer = async () => null;
   await pass();
   t.is(sent.length, 1);
+  server.answer = async () => {
+    throw new Error('550 Sender address rejected');
+  };
   await billing.take({ ...PURCHASE, payment_id: 'pi_2' }, context());
-  clock.now += 4 * 86_400_000;
   await pass();
+  clock.now += 40 * 86_400_000;
+  clock.monotonic += 40 * 86_400_000;
   await pass();
   t.is(sent.length, 1);
+  server.answer = async () => null;
+  clock.monotonic += 3_600_000;
+  await pass();
+  t.is(sent.length, 2);
 });
 
 test('mails that wait for their next attempt hold up no later mail', async (t) => {
@@ -175,4 +183,21 @@ test('a refused mail is dropped, and so is one to a user without an address', as
   await pass();
   t.is(asked, 1);
   t.deepEqual(sent, []);
+});
+
+test('what stands in the way of every mail is told until a mail goes; a refused or a postponed recipient is none of it', async (t) => {
+  const told: (string | null)[] = [];
+  const answers = [
+    async () => Promise.reject(new Error('550 Sender address rejected')),
+    async () => Promise.reject(new MailPutOff('450 greylisted')),
+    async () => Promise.reject(new Error('connect ECONNREFUSED')),
+    async () => '550 5.1.1 unknown user',
+    async () => null,
+  ];
+  const mailer = tellingMailer({ send: () => answers.shift()!(), erase: async () => {}, close() {} }, (fault) =>
+    told.push(fault),
+  );
+  const mail: Mail = { id: 'm', user_id: 'alice', to: 'alice@example.com', subject: 's', text: 't' };
+  while (answers.length > 0) await mailer.send(mail).catch(() => {});
+  t.deepEqual(told, ['550 Sender address rejected', null, 'connect ECONNREFUSED', null, null]);
 });

@@ -78,6 +78,57 @@ test('a permanent refusal of an address is returned as a value, and not retried'
   t.regex((await mailer.send(mail))!, /no such mailbox/);
 });
 
+test('what a server says of this recipient alone is a refusal, and nothing else', async (t) => {
+  const reply = { text: '', code: 550, at: 'rcpt' };
+  const mailer = await mailerTo(t, {
+    onMailFrom: (_address, _session, done) => done(reply.at === 'from' ? refuse(reply.text, reply.code) : undefined),
+    onRcptTo: (_address, _session, done) => done(reply.at === 'rcpt' ? refuse(reply.text, reply.code) : undefined),
+    onData(stream, _session, done) {
+      stream.resume().on('end', () => done(refuse(reply.text, reply.code)));
+    },
+  });
+  const say = (at: string, said: string) => {
+    Object.assign(reply, { at, code: Number(said.slice(0, 3)), text: said.slice(4) });
+    return mailer.send(mail);
+  };
+  for (const [at, said] of [
+    ['from', '550 Sender address rejected'],
+    ['from', '550 5.1.1 User unknown'],
+    ['from', '553 5.7.1 Sender address rejected: not owned by user'],
+    ['rcpt', '550 Relaying denied'],
+    ['rcpt', '554 5.7.1 <alice@example.com>: Relay access denied'],
+    ['rcpt', '550 5.1.1 <noreply@check.example>: User unknown in virtual mailbox table'],
+    ['rcpt', '550 5.1.0 <noreply@check.example>: Sender address rejected: User unknown in local recipient table'],
+    ['rcpt', '530 5.7.0 Authentication required'],
+    ['rcpt', '550 relay not permitted'],
+    ['rcpt', "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)"],
+    ['rcpt', '550 5.7.1 Client host [192.0.2.1] blocked'],
+    ['rcpt', '550 No'],
+    ['rcpt', '503 Bad sequence of commands'],
+    ['data', '554 5.7.1 Message rejected as spam'],
+    ['data', '550 User unknown, or the message is bad'],
+  ] as const)
+    await t.throwsAsync(say(at, said), undefined, `${at} ${said}`);
+  for (const [at, said] of [
+    ['rcpt', '550 5.1.1 <alice@example.com>: Recipient address rejected: User unknown in local recipient table'],
+    ['rcpt', '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup'],
+    ['rcpt', '550-5.1.1 The email account that you tried to reach does not exist'],
+    ['rcpt', '552 5.2.2 Mailbox full'],
+    ['rcpt', '553 sorry, no mailbox here by that name (#5.1.1)'],
+    ['rcpt', '550 No Such User Here'],
+    ['rcpt', '550 Unknown user'],
+    ['rcpt', '550 Requested action not taken: mailbox unavailable'],
+    ['rcpt', '550 Unrouteable address'],
+    ['data', '550 5.1.1 <alice@example.com> is unknown here'],
+  ] as const)
+    t.is(typeof (await say(at, said)), 'string', `${at} ${said}`);
+});
+
+test('an empty address is refused', async (t) => {
+  const mailer = await mailerTo(t, {});
+  t.regex((await mailer.send({ ...mail, to: '' }))!, /recipient/i);
+});
+
 test('the mailer throws temporary faults: a temporary refusal, an absent or a full server', async (t) => {
   const later = await mailerTo(t, { onRcptTo: (_address, _session, done) => done(refuse('later', 450)) });
   await t.throwsAsync(later.send(mail), { message: /later/ });
