@@ -33,12 +33,17 @@ interface TlsError {
 
 /** Who issued a certificate that the handshake did not verify; undefined for the others, which the caller need not read. */
 export function issuerOfRefused(socket: TLSSocket): string | undefined {
-  // Node tells of a refusal after it has dropped the connection with the certificate; its handle knows before.
-  const { _handle: handle } = socket as { _handle?: { verifyError?(): Error | null } };
-  if (handle?.verifyError?.() == null) return undefined;
-  const { issuer } = socket.getPeerCertificate();
-  const name = issuer?.CN ?? issuer?.O;
-  return name === undefined ? undefined : `${name}`;
+  // Node tells of a refusal after it has dropped the connection with the certificate; its handle, which is private, knows before.
+  try {
+    const { _handle: handle } = socket as { _handle?: { verifyError?(): Error | null } };
+    if (handle?.verifyError?.() == null) return undefined;
+    const { issuer } = socket.getPeerCertificate();
+    const name = issuer?.CN ?? issuer?.O;
+    return name === undefined ? undefined : `${name}`;
+  } catch {
+    // Another Node has another handle. The result then only lacks the name.
+    return undefined;
+  }
 }
 
 /** What the error says of the server; null where only its code says something. */

@@ -1,7 +1,8 @@
 // What a result says of the TLS of a server, in words for its owner.
+import type { TLSSocket } from 'node:tls';
 import test from 'ava';
 import { createEngine } from '../../../checkers/engine/engine.ts';
-import { tlsDetailOf } from '../../../checkers/engine/tls-details.ts';
+import { issuerOfRefused, tlsDetailOf } from '../../../checkers/engine/tls-details.ts';
 import { startRawServer } from '../../support/raw-server.ts';
 import { AUTHORITY, EXPIRED, GOOD, OTHER_HOST, SELF_SIGNED, SERVER_KEY } from '../../support/test-certificates.ts';
 
@@ -34,3 +35,20 @@ for (const [what, cert, ca, error_code, detail] of ROWS) {
 
 test('an error that only its code describes has no words', (t) =>
   t.is(tlsDetailOf(Object.assign(new Error('?'), { code: 'ERR_SSL_OTHER' })), null));
+
+const thrown = (): never => {
+  throw new Error('Node is another one');
+};
+const refused = { verifyError: () => new Error('refused') };
+const ODD_SOCKETS: readonly [what: string, socket: object][] = [
+  ['no handle', {}],
+  ['a handle that verifies nothing', { _handle: {} }],
+  ['a handle that throws', { _handle: { verifyError: thrown } }],
+  ['no certificate', { _handle: refused, getPeerCertificate: () => null }],
+  ['a certificate without an issuer', { _handle: refused, getPeerCertificate: () => ({}) }],
+  ['a certificate that cannot be read', { _handle: refused, getPeerCertificate: thrown }],
+];
+for (const [what, socket] of ODD_SOCKETS) {
+  test(`a socket with ${what} names no issuer, and breaks nothing`, (t) =>
+    t.is(issuerOfRefused(socket as TLSSocket), undefined));
+}
