@@ -4,8 +4,8 @@ import type { JobDocument } from '../../readmodels/jobs.ts';
 import { openEventStreams, STREAM_LIMITS } from '../answers/event-streams.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { deletedEvent, EVENT_ID, eventId, inFlightEvent, isAfter, isOver, jobEvent } from '../job-events.ts';
-import { JobStatusView, jobStatusExample, jobStatusView } from '../job-view.ts';
+import { deletedEvent, EVENT_ID, eventId, isAfter, isOver, openJobStates } from '../job-events.ts';
+import { JobStatusView, jobStatusExample } from '../job-view.ts';
 import { routeOf } from '../route.ts';
 
 function wire({ jobWatch, inFlight, closing, config }: Parts) {
@@ -16,7 +16,7 @@ function wire({ jobWatch, inFlight, closing, config }: Parts) {
     of_an_address: config.event_streams_per_address,
   });
   closing.addEventListener('abort', eventStreams.close);
-  return { jobWatch, inFlight, eventStreams };
+  return { jobWatch, stateOf: openJobStates(inFlight), eventStreams };
 }
 export type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'jobs');
@@ -89,7 +89,7 @@ export const events = route({
   errors: {
     429: 'You, or your address, follow as many jobs as the service allows. The header Retry-After says when to try again.',
   },
-  handler({ job, headers, caller, ip, isStillAdmitted }, { jobWatch, inFlight, eventStreams }) {
+  handler({ job, headers, caller, ip, isStillAdmitted }, { jobWatch, stateOf, eventStreams }) {
     const { _id: job_id } = job;
     let sent = headers['last-event-id'] ?? '';
     /** Undefined: what a client that reconnects was told. */
@@ -102,14 +102,15 @@ export const events = route({
         stream.end(deletedEvent(job_id));
         return;
       }
-      const [id, view] = [eventId(now), jobStatusView(now, inFlight)];
-      if (isOver(now)) stream.end(jobEvent('end', view, id));
-      else if (isAfter(id, sent)) stream.send(jobEvent('progress', view, id));
-      else if (id === sent && view.urls_in_flight !== sent_in_flight)
-        stream.send(inFlightEvent(view), jobEvent('progress', view, id));
+      const state = stateOf(now);
+      const { id, urls_in_flight } = state;
+      if (isOver(now)) stream.end(state.event('end'));
+      else if (isAfter(id, sent)) stream.send(state.event('progress'));
+      else if (id === sent && urls_in_flight !== sent_in_flight)
+        stream.send(state.event('in_flight'), state.event('progress'));
       else return;
       sent = id;
-      sent_in_flight = view.urls_in_flight;
+      sent_in_flight = urls_in_flight;
     }
     send(job);
     stream.readable.once('close', jobWatch.follow(job_id, send));

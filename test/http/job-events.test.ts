@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { openEventStreams } from '../../http/answers/event-streams.ts';
 import type { InFlight } from '../../http/in-flight.ts';
-import { EVENT_ID, eventId, isAfter, isOver, jobEvent } from '../../http/job-events.ts';
+import { EVENT_ID, eventId, isAfter, isOver, jobEvent, openJobStates } from '../../http/job-events.ts';
 import { jobStatusView } from '../../http/job-view.ts';
 import type { Follower } from '../../http/job-watch.ts';
 import type { Caller, RouteRequest } from '../../http/route.ts';
@@ -73,7 +73,7 @@ async function follow(
   let tell: Follower | undefined;
   const services = {
     eventStreams: openEventStreams(),
-    inFlight,
+    stateOf: openJobStates(inFlight),
     jobWatch: {
       follow(_job_id: string, follower: Follower) {
         tell = follower;
@@ -156,4 +156,34 @@ test('a client that is too slow for a state and the URLs in flight after it gets
   const all = await sent;
   t.deepEqual(names(all), ['progress', 'progress', 'progress', 'in_flight', 'in_flight', 'deleted']);
   t.regex(all, /id: 0-6-0\nevent: progress\ndata: .*"urls_in_flight":40/);
+});
+
+test('many followers of a job share the texts of its state', async (t) => {
+  const followers: Follower[] = [];
+  const jobWatch = {
+    follow(_id: string, follower: Follower) {
+      followers.push(follower);
+      return () => {};
+    },
+  };
+  let looked = 0;
+  const inFlight = () => {
+    looked++;
+    return 0;
+  };
+  const services = { eventStreams: openEventStreams(), jobWatch, stateOf: openJobStates(inFlight) } as unknown as Deps;
+  const first = job();
+  const request = { job: first, headers: {}, caller: { user_id: 'alice' } as Caller, ip: '192.0.2.1' };
+  const sent: Promise<string>[] = [];
+  for (let n = 0; n < 20; n++) {
+    const { stream } = await events.handler(request as unknown as RouteRequest, services);
+    sent.push(text(stream!));
+  }
+  await turn();
+  looked = 0;
+  const ended = job({ completed_urls: 100, revision: 1, status: 'completed' });
+  for (const follower of followers) follower(ended);
+  const all = await Promise.all(sent);
+  t.true(all.every((one) => one.endsWith(all[0]!.slice(all[0]!.indexOf('event: end')))));
+  t.is(looked, 1, 'one view and one text for all of them');
 });
