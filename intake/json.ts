@@ -34,12 +34,15 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
       'No text in the JSON is a URL. Upload a list of URLs, or of objects with one in each.',
     );
   }
-  const taken = takes_all ? indexesOf(column) : areUrlsAlone(column, columns) ? indexesOf(column) : [column.index];
+  const are_lists = wanted === null && areListsOfUrls(rows, columns);
+  const takes_row = takes_all || isRowOfUrls(column, columns);
+  const taken = are_lists ? [...columns.keys()] : takes_row ? indexesOf(column) : [column.index];
   const families = new Set(taken.map((one) => columns[one]!.family));
   const described = describedColumn(column, { wanted, takes_all: families.size > 1 });
   const nameOf = (name: string) => (name === '' ? null : name);
-  const isTaken = ({ family, path, value }: JsonString) =>
-    families.has(family) &&
+  const isTaken = ({ family, path, value, is_item }: JsonString) =>
+    // The sample does not have all lists.
+    (families.has(family) || (are_lists && is_item === true)) &&
     (wanted_path === undefined || path === wanted_path) &&
     (family === MAP ? isAttempt(value) : value.trim() !== '');
   return {
@@ -56,9 +59,13 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
   };
 }
 
-/** Whether lists, in a list or beside each other, hold URLs and nothing else, and so are no rows or columns of a table. */
-function areUrlsAlone({ index, others }: UrlColumn, columns: readonly JsonColumn[]): boolean {
-  if (others.length + 1 === columns.length && columns.every(({ is_item }) => is_item)) return true;
+/** Whether there are lists beside each other, each with URLs, which are no columns of a table. */
+const areListsOfUrls = ([, ...rows]: readonly SampleRow[], columns: readonly JsonColumn[]): boolean =>
+  columns.length > 1 &&
+  columns.every(({ is_item }, i) => is_item && rows.some(({ cells }) => beginsLikeUrl(cells[i] ?? '')));
+
+/** Whether the lists in a list are URLs and nothing else, and so no rows of a table. */
+function isRowOfUrls({ index, others }: UrlColumn, columns: readonly JsonColumn[]): boolean {
   const ROW = /^(.*)\[\d+\]$/;
   const row = ROW.exec(columns[index]!.path)?.[1];
   if (row === undefined) return false;

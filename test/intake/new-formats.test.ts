@@ -308,6 +308,14 @@ test('prose whose URLs stand on lines of their own is no table of its sentences'
   t.deepEqual((await Array.fromAsync(sheet.cells())).flat(), [{ row: 3, value: A }]);
 });
 
+test('lists of URLs beside each other in JSON are taken, however many there are', async (t) => {
+  const urls = Array.from({ length: 300 }, (_, i) => `${A}${i}`);
+  const content = JSON.stringify(Object.fromEntries(urls.map((url, i) => [`list ${i}`, [url]])));
+  const sheet = await open(t, 'x.json', content);
+  t.like(sheet, { warnings: [], other_columns: [] });
+  t.deepEqual(await valuesOf(t, 'x.json', content), urls);
+});
+
 test('the lists of JSON lines are rows of a table', async (t) => {
   const content = `["name","page"]\n["x","${A}"]\n["y","${B}"]\n`;
   t.deepEqual((await Array.fromAsync((await open(t, 'x.jsonl', content)).cells())).flat(), [
