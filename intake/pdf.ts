@@ -41,19 +41,24 @@ async function* linkCells(
   let row = 0;
   let inflated_bytes = 0;
   let at = 0;
-  const cellsOf = (text: string) => urisOf(text, max_url_chars).map((value): Cell => ({ row: ++row, value }));
+  async function* cellsOf(text: string): AsyncGenerator<Cell[]> {
+    for (const { index, 0: key } of text.matchAll(URI)) {
+      yield [{ row: ++row, value: uriAt(text, index + key.length, max_url_chars) }];
+      await breathe();
+    }
+  }
   while (at < bytes.length) {
     const start = nextStream(bytes, at);
     const plain = bytes.toString('latin1', at, start.dictionary_end);
     if (/\/Encrypt\s+\d/.test(plain)) throw notRead('a PDF document with a password', 'Save it without one.');
-    yield cellsOf(plain);
+    yield* cellsOf(plain);
     const end = bytes.indexOf('endstream', start.data);
     const data = bytes.subarray(start.data, end === -1 ? bytes.length : end);
     if (/\/ObjStm\b/.test(plain.slice(-MAX_DICTIONARY_BYTES))) {
       const text = await inflatedText(data);
       inflated_bytes += text.length;
       assertInflation({ bytes: inflated_bytes, compressed_bytes: bytes.length, max_inflated_bytes });
-      yield cellsOf(text);
+      yield* cellsOf(text);
     }
     at = start.data + data.length;
     await breathe();
@@ -86,14 +91,11 @@ async function inflatedText(data: Buffer): Promise<string> {
   }
 }
 
-function urisOf(text: string, max_url_chars: number): string[] {
-  return Array.from(text.matchAll(URI), ({ index, 0: key }) => {
-    const start = index + key.length;
-    const raw = text.slice(start + 1, start + 4 * max_url_chars);
-    const bytes = text[start] === '(' ? literal(raw) : fromHex(raw);
-    const utf8 = Buffer.from(bytes, 'latin1').toString('utf8');
-    return (utf8.includes('\ufffd') ? bytes : utf8).trim();
-  });
+function uriAt(text: string, start: number, max_url_chars: number): string {
+  const raw = text.slice(start + 1, start + 4 * max_url_chars);
+  const bytes = text[start] === '(' ? literal(raw) : fromHex(raw);
+  const utf8 = Buffer.from(bytes, 'latin1').toString('utf8');
+  return (utf8.includes('\ufffd') ? bytes : utf8).trim();
 }
 
 /** The text up to the bracket that closes it, without its escapes. */
