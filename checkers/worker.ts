@@ -58,6 +58,9 @@ const MAX_WAITING_FOR_LOG = 1000;
 const LARGE_BACKLOG = 1000;
 const YIELD_MS = 25;
 const PULL_AGAIN_MS = 500;
+/** Time between two pulls while no name server answers. */
+const PULL_WITHOUT_NAMES_MS = 1000;
+const WITHOUT_NAMES_MAX_MS = 5 * 60_000;
 /** Outcomes are recorded this long after they are found, or up to twice as long; at once when they complete their batch. */
 const RECORD_MS = 1000;
 /** Time between two broadcasts of the batches in hand. */
@@ -127,6 +130,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await new Promise((resolve) => setTimeout(resolve, FULL_WAIT_MS));
         continue;
       }
+      // Other checkers may know the names, and URLs without one go on here.
+      if (engine.areNamesAway) await wait(PULL_WITHOUT_NAMES_MS, signal);
       if (!peers.alone && engine.backlog > LARGE_BACKLOG) {
         await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
       }
@@ -169,7 +174,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     taken.settled = hands
       .work(delivery.body, delivery.delivery > 1)
       .then(
-        (ended) => (ended === 'done' ? delivery.ack() : delivery.nak()),
+        (ended) =>
+          ended === 'done' ? delivery.ack() : delivery.nak(engine.areNamesAway ? withoutNamesMs(delivery.delivery) : 0),
         (error: unknown) => (signal.aborted ? delivery.nak() : failed(delivery, error)),
       )
       // No fault of the batch: the queue delivers the message again, and the worker then skips the outcomes that the log has.
@@ -200,4 +206,6 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   }
 }
 
+/** The wait before a message whose names no server knew is delivered again: an outage of days uses up few deliveries. */
+const withoutNamesMs = (delivery: number): number => Math.min(delivery * 1000, WITHOUT_NAMES_MAX_MS);
 const urlsOf = ({ ranges }: Work) => ranges.reduce((sum, { urls }) => sum + urls.length, 0);

@@ -2,7 +2,7 @@
 // position in the log; drops the old generation when no reader can still be in it.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { BEGINNING, type EventStore, type Position, type SubscriptionBatch } from '../events/event-store.ts';
+import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import type { Documents, Inside } from '../readmodels/documents.ts';
 import {
@@ -16,10 +16,9 @@ import {
   withoutNext,
 } from '../readmodels/projection-state.ts';
 import { pause } from '../time/pause.ts';
-import { type UrlsOf, withUrls } from './checked-urls.ts';
 import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
-import { BUILD_PART, FIRST_PARTS, PartCutter } from './parts.ts';
+import { type Range, readParts } from './parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
 import { isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
 
@@ -257,47 +256,10 @@ type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 /** Fills the generation with the events after `from` up to `until`, inclusive. Returns the number of events. */
 function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: InTurn): Promise<number> {
   const { fence, logger } = options;
-  const { beside } = fence;
   const reached = reachedIn(target);
   return readParts(options, target.projection, range, (part, urls_of) =>
-    inTurn((commit) => takeEvents({ commit, beside, targets: [target], reached, urls_of, logger }, part)),
+    inTurn((commit) => takeEvents({ commit, beside: fence.beside, targets: [target], reached, urls_of, logger }, part)),
   );
-}
-
-export interface Range {
-  from: Position;
-  until: Position;
-  /** The number of small parts to begin with. Default: none. */
-  small_parts?: number;
-}
-
-/** Calls `take` with the events of a projection after `from` up to `until`, inclusive, part by part. Returns the number of events. */
-export async function readParts(
-  { log, listing, signal }: Pick<BuildOptions, 'log' | 'listing' | 'signal'>,
-  projection: Projection,
-  { from, until, small_parts = 0 }: Range,
-  take: (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>,
-): Promise<number> {
-  let taken = 0;
-  async function takePart(part: SubscriptionBatch): Promise<void> {
-    for await (const { events, position, urls_of } of withUrls(listing, part)) {
-      signal.throwIfAborted();
-      await take({ events, position }, urls_of);
-    }
-  }
-  if (from >= until) return 0;
-  const cutter = new PartCutter([projection], small_parts > 0 ? FIRST_PARTS : BUILD_PART);
-  let parts = 0;
-  for await (const event of log.readAll({ from, filter: { types: projection.types } })) {
-    if (event.position > until) break;
-    const part = cutter.add(event);
-    taken += 1;
-    if (part === null) continue;
-    await takePart(part);
-    if (++parts === small_parts) cutter.limits = BUILD_PART;
-  }
-  await takePart(cutter.end(until));
-  return taken;
 }
 
 const reachedIn =

@@ -1,7 +1,14 @@
 // Cuts events into parts, each for one transaction. A part is bounded by the bytes of its events, by the URLs that they tell of and by
 // the jobs that they touch, so that neither a transaction nor its memory grows with the size of the log's events.
-import { type Position, type RecordedEvent, type SubscriptionBatch, sizeOf } from '../events/event-store.ts';
-import { checkedIn } from './checked-urls.ts';
+import {
+  type EventStore,
+  type Position,
+  type RecordedEvent,
+  type SubscriptionBatch,
+  sizeOf,
+} from '../events/event-store.ts';
+import type { UrlListing } from '../events/url-listing.ts';
+import { checkedIn, type UrlsOf, withUrls } from './checked-urls.ts';
 import type { Projection } from './projection.ts';
 
 /** The most of a part, unless a single event has more. */
@@ -108,4 +115,47 @@ export function isHeavy(event: RecordedEvent, projections: readonly Projection[]
   } catch {
     return false;
   }
+}
+
+/** Where the events of a projection come from. */
+export interface PartSource {
+  log: EventStore;
+  listing: UrlListing;
+  signal: AbortSignal;
+}
+
+export interface Range {
+  from: Position;
+  until: Position;
+  /** The number of small parts to begin with. Default: none. */
+  small_parts?: number;
+}
+
+/** Calls `take` with the events of a projection after `from` up to `until`, inclusive, part by part. Returns the number of events. */
+export async function readParts(
+  { log, listing, signal }: PartSource,
+  projection: Projection,
+  { from, until, small_parts = 0 }: Range,
+  take: (part: SubscriptionBatch, urls_of: UrlsOf) => Promise<void>,
+): Promise<number> {
+  let taken = 0;
+  async function takePart(part: SubscriptionBatch): Promise<void> {
+    for await (const { events, position, urls_of } of withUrls(listing, part)) {
+      signal.throwIfAborted();
+      await take({ events, position }, urls_of);
+    }
+  }
+  if (from >= until) return 0;
+  const cutter = new PartCutter([projection], small_parts > 0 ? FIRST_PARTS : BUILD_PART);
+  let parts = 0;
+  for await (const event of log.readAll({ from, filter: { types: projection.types } })) {
+    if (event.position > until) break;
+    const part = cutter.add(event);
+    taken += 1;
+    if (part === null) continue;
+    await takePart(part);
+    if (++parts === small_parts) cutter.limits = BUILD_PART;
+  }
+  await takePart(cutter.end(until));
+  return taken;
 }

@@ -4,8 +4,8 @@ import { BEGINNING, type EventStore, type Position } from '../events/event-store
 import type { UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionStates } from '../readmodels/projection-state.ts';
-import { readParts } from './build.ts';
 import type { Commit } from './fence.ts';
+import { readParts } from './parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
 import { takeEvents } from './take-events.ts';
 

@@ -49,6 +49,10 @@ class CheckerEngine implements Engine {
     return this.#checks.backlog;
   }
 
+  get areNamesAway(): boolean {
+    return this.#checks.areNamesAway;
+  }
+
   get running(): number {
     return this.#checks.running;
   }

@@ -5,7 +5,7 @@ import { createAddressGuard } from './addresses.ts';
 import { Bag } from './bag.ts';
 import { ACCEPT_ENCODING } from './body.ts';
 import { type Connection, Connections, type Look } from './connections.ts';
-import { DnsLookup, type DnsOptions } from './dns/lookup.ts';
+import { DnsLookup } from './dns/lookup.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import type { Job } from './job.ts';
 import { DEFAULT_SETTINGS } from './limits.ts';
@@ -40,14 +40,20 @@ export class Requests implements ExchangeOwner {
   #freed: Connection | null = null;
 
   /** `now`: a monotonic clock, in milliseconds. */
-  constructor(settings: EngineSettings, parts: EngineParts, now: () => number, ended: Ended, away: DnsOptions['away']) {
-    const { lookup, ca, proxies } = parts;
+  constructor(
+    settings: EngineSettings,
+    parts: EngineParts,
+    now: () => number,
+    ended: Ended,
+    away: (reason: string | null) => void,
+  ) {
+    const { lookup, openDns = (told) => new DnsLookup({ away: told }), ca, proxies } = parts;
     const { per_host, timeout_ms, allow_addresses } = settings;
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.now = now;
     this.#ended = ended;
     this.#headers = headersOf(settings);
-    const dns = lookup === undefined ? new DnsLookup({ away }) : { lookup, close() {} };
+    const dns = lookup === undefined ? openDns(away) : { lookup, close() {} };
     this.#stop_lookup = () => dns.close();
     this.#lookup_limit_ms = lookup === undefined ? null : timeout_ms;
     this.resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);

@@ -14,6 +14,11 @@ export interface Answer {
 
 /** A source of answers. `code` is the reason for none; `shortage`: this machine lacked files or memory for the query. */
 export type Lookup = (name: string, done: (answer: Answer | NoAnswer) => void) => void;
+/** A source that knows when a name server is away. */
+export interface OwnLookup {
+  lookup: Lookup;
+  close(): void;
+}
 export interface NoAnswer {
   code: 'dns_not_found' | 'dns_failed' | 'shortage';
   /** How long the absence of a name may be kept. */

@@ -3,7 +3,7 @@ import type { Outcome } from '../../events/checks.ts';
 import type { ProxyPool } from '../proxies/pool.ts';
 import type { HostPeers } from './hosts.ts';
 import type { ProbePeers, Probes } from './probes.ts';
-import type { Lookup } from './resolver.ts';
+import type { Lookup, OwnLookup } from './resolver.ts';
 
 export interface EngineSettings {
   /** Most requests in flight. Unset: as many as the thread, the memory and the open files of this machine allow. */
@@ -28,6 +28,8 @@ export interface EngineSettings {
 /** The engine's dependencies, which tests replace. */
 export interface EngineParts {
   lookup?: Lookup;
+  /** Opens the engine's own lookup. `away` takes the reason when no name server answers, and null when one does again. */
+  openDns?: (away: (reason: string | null) => void) => OwnLookup;
   /** Monotonic clock, in milliseconds. */
   now?: () => number;
   /** In [0, 1). */
@@ -84,11 +86,14 @@ export interface Peers extends HostPeers, ProbePeers {}
 export interface Engine {
   /**
    * Checks a URL; the outcome reports every fault of the URL. Rejects with an AbortError when `signal` aborts or the engine
-   * closes, and with `NotStarted` when `hold` aborts before a request is in flight or the machine is starved.
+   * closes, and with `NotStarted` when `hold` aborts before a request is in flight, when the machine is starved, or when the name of
+   * its host is not known and no name server answers.
    */
   check(url: string, options?: CheckOptions): Promise<Outcome>;
   /** Number of further checks that could start now: the worker pulls as many. */
   readonly free: number;
+  /** Whether no name server answers: only URLs whose hosts need no lookup are checked. */
+  readonly areNamesAway: boolean;
   /** Number of checks that wait for a slot, for their host or for their next attempt. */
   readonly backlog: number;
   /** Number of checks with a slot. */

@@ -6,6 +6,7 @@ import { FOUND } from './behind.ts';
 /** An engine that does nothing but what the test says. */
 export const fakeEngine = (does: Partial<Engine>): Engine => ({
   free: 0,
+  areNamesAway: false,
   backlog: 0,
   running: 0,
   hosts_held: 0,
@@ -40,6 +41,7 @@ export function manualEngine(slots = Number.POSITIVE_INFINITY) {
   };
   const engine = fakeEngine({
     free: 1000,
+    areNamesAway: false,
     check(url, { owner, signal, hold } = {}) {
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
       if (signal?.aborted) reject(new DOMException('aborted', 'AbortError'));

@@ -1,0 +1,63 @@
+// While no name server answers: URLs with names wait, all others go on, and no name fails.
+import test, { type ExecutionContext } from 'ava';
+import { DnsLookup } from '../../../checkers/engine/dns/lookup.ts';
+import { createEngine, type EngineSettings, NotStarted } from '../../../checkers/engine/engine.ts';
+import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { startTestSite } from '../../support/test-site.ts';
+import { until } from '../../support/until.ts';
+
+const SETTINGS: EngineSettings = {
+  concurrency: 8,
+  per_host: 4,
+  timeout_ms: 15_000,
+  retries: 0,
+  allow_addresses: ['127.0.0.0/8'],
+  user_agent: 'test',
+};
+const NAMES = Array.from({ length: 100 }, (_, i) => `h${i}.example`);
+
+async function engineWithDns(t: ExecutionContext) {
+  const zone = Object.fromEntries(NAMES.map((name) => [name, { a: ['127.0.0.1'] }]));
+  const server: DnsServer = await startDnsServer(zone);
+  const site = await startTestSite({ host: '0.0.0.0' });
+  const told: (string | null)[] = [];
+  const engine = createEngine(SETTINGS, {
+    openDns: (away) => new DnsLookup({ servers: [server.address], timeout_ms: 200, away }),
+    starved: (reason) => told.push(reason),
+  });
+  t.teardown(async () => {
+    await engine.close();
+    await server.close();
+    await site.close();
+  });
+  const check = (host: string) => engine.check(`http://${host}:${site.port}/fine`);
+  return { server, engine, told, check };
+}
+
+test('a hundred URLs are given back while the name server is away, and are right when it is back', async (t) => {
+  const { server, engine, told, check } = await engineWithDns(t);
+  server.is_away = true;
+  const ends = await Promise.allSettled(NAMES.map(check));
+  t.true(ends.every((end) => end.status === 'rejected' && end.reason instanceof NotStarted));
+  t.deepEqual(told, ['no name server answers (127.0.0.1)']);
+  t.true(engine.areNamesAway);
+  server.is_away = false;
+  await until(() => !engine.areNamesAway);
+  t.is(told.at(-1), null);
+  const outcomes = await Promise.all(NAMES.map(check));
+  t.deepEqual([...new Set(outcomes.map(({ verdict, error_code }) => `${verdict} ${error_code}`))], ['ok null']);
+});
+
+test('URLs with addresses are checked while the name server is away, before and after the engine knows', async (t) => {
+  const { server, engine, check } = await engineWithDns(t);
+  server.is_away = true;
+  const named = Promise.allSettled(NAMES.map(check));
+  t.like(await check('127.0.0.1'), { verdict: 'ok', attempts: 1 });
+  await named;
+  t.true(engine.areNamesAway);
+  t.true(engine.free > 0);
+  t.like(await check('127.0.0.2'), { verdict: 'ok', attempts: 1 });
+  const late = await Promise.allSettled([check('h1.example'), check('127.0.0.3')]);
+  t.true(late[0]!.status === 'rejected' && late[0].reason instanceof NotStarted);
+  t.is(late[1]!.status, 'fulfilled');
+});
