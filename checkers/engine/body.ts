@@ -112,3 +112,8 @@ function decoderFor(label: string): TextDecoder | null {
   }
   return decoder;
 }
+
+/** Without a Content-Type the beginning of the body tells. */
+export function mayBeHtml(content_type: string | undefined): boolean {
+  return content_type === undefined || /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(content_type);
+}

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { EarlierAttempt, ErrorCode, Outcome, Verdict } from '../../events/checks.ts';
 import { isTemporaryError, isTemporaryStatus } from '../../events/findings.ts';
-import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES } from './body.ts';
+import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES, mayBeHtml } from './body.ts';
 import type { OriginFailure } from './circuits.ts';
 import { CookieJar } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
@@ -346,9 +346,4 @@ function bodyOf({ chunks, headers }: Exchange): Buffer | null {
 /** Whether an answer with the status of a redirect has no Location and something to show: browsers show it. */
 function isPage({ headers, chunks }: Exchange): boolean {
   return chunks.length > 0 && locationOf(headers) === undefined;
-}
-
-/** Without a Content-Type the beginning of the body tells. */
-function mayBeHtml(content_type: string | undefined): boolean {
-  return content_type === undefined || /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(content_type);
 }

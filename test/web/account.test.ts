@@ -91,6 +91,13 @@ test('an API key is shown once, works, and is refused after its revocation', asy
   t.is(await asked(), 401);
 });
 
+test('a user sees the browsers that are signed in', async (t) => {
+  const page = await service.open(t, '/account/sessions', { user: newUser() });
+  await page.getByRole('heading', { name: 'Signed-in browsers' }).waitFor();
+  await page.getByText('this browser').waitFor({ timeout: 20_000 });
+  await assertAccessible(t, page);
+});
+
 for (const path of ['/account', '/account/buy', '/account/api-keys', '/account/webhooks', '/account/webhooks/any']) {
   test(`a stranger is asked to sign in at ${path}`, async (t) => {
     const page = await service.open(t, path);

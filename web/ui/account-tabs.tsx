@@ -7,6 +7,7 @@ const TABS = [
   ...(SELLS ? [{ path: '/account/buy', label: 'Buy credits' }] : []),
   { path: '/account/api-keys', label: 'API keys' },
   { path: '/account/webhooks', label: 'Webhooks' },
+  { path: '/account/sessions', label: 'Browsers' },
 ];
 
 /** A page below a tab's own is of that tab; all of them are below the first one's. */

@@ -170,7 +170,7 @@ export class DnsLookup {
 /**
  * The names to ask for, in order. A name with a dot may be a public one, so it comes before those of the search list, which local
  * zones could answer in its place.
- * @example candidates('box', { ...parseResolvConf('search lan.example'), ndots: 1 }) // ['box.lan.example', 'box']
+ * @example candidates('box', { search: ['lan.example'], ndots: 1 }) // ['box.lan.example', 'box']
  */
 export function candidates(name: string, { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>): string[] {
   // Names under .onion are not for DNS (RFC 7686).

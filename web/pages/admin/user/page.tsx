@@ -18,6 +18,7 @@ import { Activity } from './activity.tsx';
 import { Changes } from './changes.tsx';
 import { Jobs } from './jobs.tsx';
 import { Notes } from './notes.tsx';
+import { Sessions } from './sessions.tsx';
 import type { User } from './user.ts';
 
 export function Page({ params }: PageProps) {
@@ -71,6 +72,7 @@ function Shown({ user, onChange }: { user: User; onChange(): void }) {
       />
       <Jobs jobs={user.jobs} onChange={onChange} />
       <Activity user_id={user_id} />
+      <Sessions user_id={user_id} />
       <TableSection
         title="What administrators did"
         none="Nothing yet."

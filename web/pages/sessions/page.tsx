@@ -1,0 +1,67 @@
+// The browsers that are signed in as the user: one is signed out from here, or all of them.
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../api/ask.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { AccountTabs } from '../../ui/account-tabs.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Failure } from '../../ui/failure.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { say } from '../../ui/toasts.tsx';
+
+type Session = AnswerOf<'GET /users/me/sessions'>['items'][number];
+
+export function Page() {
+  const sessions = useAnswer('GET /users/me/sessions', {});
+  const [ended, setEnded] = useState<Session | null>(null);
+  return (
+    <>
+      <header class="title">
+        <h1>Signed-in browsers</h1>
+      </header>
+      <AccountTabs />
+      <Failure of={sessions} />
+      {sessions.value && (
+        <Table
+          caption="Browsers that are signed in as you"
+          columns={columns(setEnded)}
+          items={sessions.value.items}
+          keyOf={({ id }) => id}
+        />
+      )}
+      {ended && (
+        <Confirm
+          title="Sign this browser out?"
+          action="Sign it out"
+          is_dangerous
+          onClose={() => setEnded(null)}
+          onConfirm={async () => {
+            await ask('DELETE /users/me/sessions/{id}', { id: ended.id });
+            say('The browser is signed out.');
+            sessions.again();
+          }}
+        >
+          <p>Whoever uses it has to sign in again. API keys go on working.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+const columns = (onEnd: (session: Session) => void): readonly Column<Session>[] => [
+  { label: 'Signed in', cell: ({ created_at }) => <Time at={created_at} /> },
+  { label: 'Until', cell: ({ expires_at }) => <Time at={expires_at} /> },
+  { label: 'As', cell: ({ is_admin }) => (is_admin ? 'administrator' : 'user') },
+  {
+    label: 'Actions',
+    is_number: true,
+    cell: (session) =>
+      session.is_current ? (
+        'this browser'
+      ) : (
+        <button type="button" onClick={() => onEnd(session)}>
+          Sign out
+        </button>
+      ),
+  },
+];
