@@ -73,7 +73,8 @@ const pulse = new Pulse(own.pulse);
 const beats = setInterval(() => pulse.beat(), BEAT_MS);
 const endMemory = giveMemoryBack();
 
-if (config.roles.includes('http')) yieldToHttp();
+// Reads wait for the projector, so it does not yield; the checker's work can wait.
+if (config.roles.includes('http') && !roles.includes('projector')) yieldToHttp();
 
 const endTracing = await openTracing(config, roles);
 try {

@@ -5,11 +5,21 @@ import { BROKEN, VERDICT_CHARS } from './verdict-sets.ts';
 
 export const USAGE = 'usage: npm run check -- [OPTIONS] INPUT...    (--help explains them)';
 
+/** The words in lines of at most 100 columns, those behind the first one with an indent. */
+function wrapped(text: string, indent: number): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    if (lines.at(-1)!.length + word.length + 1 > 99 - indent) lines.push('');
+    lines.push(`${lines.pop()!} ${word}`.trim());
+  }
+  return lines.join(`\n${' '.repeat(indent)}`);
+}
+
 export const HELP = `usage: npm run check -- [OPTIONS] INPUT...
 
 Checks each URL of the inputs once, and reports which are broken. An INPUT is
   a URL     http://... or https://...
-  a file    ${listOfFormats().replace('sitemap, ', 'sitemap,\n            ')}
+  a file    ${wrapped(listOfFormats(), 12)}
   a folder  the documents and tables in it and below it; JSON, XML and gzip files have to be named
   a glob    'docs/**/*.md', in quotes where the shell does not expand it
   -         standard input, in one of the formats of text
@@ -47,7 +57,8 @@ ${VERDICTS.map((verdict) => `  ${verdict.padEnd(VERDICT_CHARS)} ${VERDICT_MEANIN
 
 Exit codes
   0    nothing is broken
-  1    a URL is broken. --fail-on VERDICTS decides which verdicts count: default broken; none: no verdict
+  1    a URL is broken. --fail-on VERDICTS decides which verdicts count: default broken;
+       none: no verdict
   2    the command line or an input is wrong, or the check could not run
   130  interrupted by Ctrl-C, once the results so far are written; 143: by SIGTERM
 `;

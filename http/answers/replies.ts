@@ -26,12 +26,27 @@ export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, 
   else if (body === undefined || body === null) ctx.body = null;
   else if (typeof body === 'string' || body instanceof Uint8Array) {
     // The type comes before the body, because Koa takes text that starts with `<` for HTML.
-    ctx.set('Content-Type', content_type ?? 'text/plain; charset=utf-8');
-    ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    const type = content_type ?? 'text/plain; charset=utf-8';
+    ctx.set('Content-Type', type);
+    if (body.length > MAX_AT_ONCE_BYTES) await writeInPieces(ctx, Buffer.from(body as string), type);
+    else ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  } else if (body instanceof JsonText && body.bytes.length > MAX_AT_ONCE_BYTES) {
+    await writeInPieces(ctx, body.bytes, JSON_TYPE);
   } else if (body instanceof JsonText) writeJsonText(ctx, body);
   else if (hasLongList(body)) await writeLongJson(ctx, body);
   else writeJson(ctx, body);
   ctx.set({ ...headers });
+}
+
+/** A larger body is written as its client reads it: what waits on a connection is bounded, whatever the size of its answer. */
+const MAX_AT_ONCE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
+async function writeInPieces(ctx: Context, bytes: Buffer, content_type: string): Promise<void> {
+  const pieces = function* () {
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+  };
+  await writeStream(ctx, Readable.from(pieces(), { objectMode: false }), content_type);
 }
 
 /** Writes a JSON body with its ETag, for replies and errors. */
