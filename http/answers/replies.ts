@@ -39,7 +39,7 @@ export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, 
 }
 
 /** A larger body is written as its client reads it: what waits on a connection is bounded, whatever the size of its answer. */
-const MAX_AT_ONCE_BYTES = 1024 * 1024;
+const MAX_AT_ONCE_BYTES = 4 * 1024 * 1024;
 const PIECE_BYTES = 64 * 1024;
 
 async function writeInPieces(ctx: Context, bytes: Buffer, content_type: string): Promise<void> {

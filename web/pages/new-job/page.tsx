@@ -36,8 +36,9 @@ function Chosen({ file, onOther }: { file: File; onOther(): void }) {
   const idempotency_key = useMemo(newKey, [file, place]);
   const start = useAction(async () => {
     setShare(0);
-    // The preview has shown the warning about a list of names.
-    const wanted = { ...place, accept_names: true };
+    // The preview has shown the warning about a list of names alone.
+    const is_of_names = analysis.value?.warnings.some(({ code }) => code === 'names_only');
+    const wanted = is_of_names ? { ...place, accept_names: true } : place;
     const { job_id } = await upload('POST /jobs', wanted, file, { onProgress: setShare, idempotency_key });
     again();
     go(to(`/jobs/${job_id}`));
