@@ -37,6 +37,8 @@ const GO_ON = [
   'POST /webhooks/payment',
   'POST /console/session',
   'DELETE /console/session',
+  'DELETE /users/me/sessions',
+  'DELETE /users/me/sessions/{id}',
 ];
 
 test('every command of users is refused, in the shape of its API, and every other route goes on', async (t) => {

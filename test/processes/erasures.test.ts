@@ -202,7 +202,15 @@ test('no byte of any file names an erased user, and a replay makes the same docu
   await finish();
   await assertGone();
   t.deepEqual(await typesOf(), [
-    ...['UserRegistered', 'UserNamed', 'NotesUpdated', 'UsageLimitSet', 'FingerprintRecorded', 'UserErased'],
+    ...[
+      'UserRegistered',
+      'UserNamed',
+      'SignupBonusApproved',
+      'NotesUpdated',
+      'UsageLimitSet',
+      'FingerprintRecorded',
+      'UserErased',
+    ],
     'UserForgotten',
   ]);
   const [registered] = await Array.fromAsync(log.readStream(userStream('u-1')));

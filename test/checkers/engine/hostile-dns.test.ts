@@ -156,7 +156,7 @@ async function asking(
   zones: readonly Zone[],
   options: DnsOptions = {},
 ) {
-  const servers = await Promise.all(zones.map(startDnsServer));
+  const servers = await Promise.all(zones.map((zone) => startDnsServer(zone)));
   const dns = new DnsLookup({ servers: servers.map(({ address }) => address), timeout_ms: 1000, ...options });
   t.teardown(async () => {
     dns.close();
