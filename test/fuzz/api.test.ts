@@ -148,10 +148,11 @@ test('the service answers every request as its documents say', async (t) => {
   }
 });
 
-/** They succeed with a one-time code, with a name that has a hash in it, or with a provider behind them, which this service lacks. */
+/** They succeed with a one-time code, a session of a browser, a name that has a hash in it, or a provider behind them, which this service lacks. */
 const BY_SECRETS = new Set([
   'GET /console/assets/{file}',
   'POST /console/session',
+  'DELETE /users/me/sessions/{id}',
   'GET /console/provider/sign-in',
   'GET /console/provider/return',
 ]);
