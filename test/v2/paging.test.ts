@@ -4,6 +4,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { checksStream, jobStream } from '../../events/streams.ts';
+import { openKeptReplies } from '../../http/answers/kept-replies.ts';
 import { openCursors } from '../../http/cursors.ts';
 import type { ResultView } from '../../http/result-view.ts';
 import { type Deps, results as route } from '../../http/routes/v2-results.ts';
@@ -75,6 +76,7 @@ test('each result is on exactly one page, in any order of arrival', async (t) =>
         },
       },
       closing: new AbortController().signal,
+      kept: openKeptReplies(() => 0),
     } as unknown as Deps;
     return {
       arrive,
@@ -85,7 +87,8 @@ test('each result is on exactly one page, in any order of arrival', async (t) =>
           signal: services.closing,
           rest() {},
         };
-        return (await route.handler(request as never, services)).body as Page;
+        const { body } = await route.handler(request as never, services);
+        return JSON.parse(JSON.stringify(body)) as Page;
       },
     };
   }
