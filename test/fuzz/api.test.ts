@@ -188,6 +188,7 @@ function hintsFor(site: string): Hints {
     // Maintenance mode would refuse all other commands.
     enabled: fc.constant(false),
     cursor: fc.constantFrom('', '', 'AAAA'),
+    ...{ notes: fc.constantFrom(null, 'Asked for an invoice.'), replaces: fc.constantFrom(null, null, 'Read before.') },
     'If-None-Match': fc.constantFrom('*', 'W/"x"', '"', ','),
     'X-Log-Position': fc.constantFrom('', '0', '00000000'),
     ...{ 'webhook-id': HEADER, 'webhook-timestamp': HEADER, 'webhook-signature': HEADER },
