@@ -18,9 +18,10 @@ interface Payment {
 }
 /** Money that went back may come before its payment. */
 interface Reversals {
-  /** Cents by reversal id, those in another currency included. */
-  made: Record<string, { cents: number; currency: string }>;
-  lifted: string[];
+  /** The newest news by reversal id, those in another currency included. `at`: by the provider's clock, in milliseconds. */
+  made: Record<string, { cents: number; currency: string; at: number }>;
+  /** When each was last found not to hold. */
+  lifted: Record<string, number>;
   /** Credits that the ledger has taken back. */
   credits: number;
   at: number;
@@ -52,20 +53,25 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: Say) {
         return;
       }
       case 'PaymentReversed': {
-        const { reversal_id, amount_cents: cents, currency } = data;
-        const of_payment = reversalsOf(payment_id, at, place);
-        of_payment.made[reversal_id] = { cents, currency };
+        const { reversal_id, amount_cents: cents, currency, reversed_at } = data;
+        const { made } = reversalsOf(payment_id, at, place);
+        const news = { cents, currency, at: Date.parse(reversed_at) };
+        if (!(news.at <= (made[reversal_id]?.at ?? Number.NEGATIVE_INFINITY))) made[reversal_id] = news;
         weigh(payment_id);
         return;
       }
-      case 'PaymentReversalLifted':
-        reversalsOf(payment_id, at, place).lifted.push(data.reversal_id);
+      case 'PaymentReversalLifted': {
+        const { lifted } = reversalsOf(payment_id, at, place);
+        const lifted_at = Date.parse(data.lifted_at);
+        if (!(lifted_at <= (lifted[data.reversal_id] ?? Number.NEGATIVE_INFINITY)))
+          lifted[data.reversal_id] = lifted_at;
         weigh(payment_id);
+      }
     }
   }
 
   function reversalsOf(payment_id: string, at: number, place: Place): Reversals {
-    const of_payment = reversals.get(payment_id) ?? { made: {}, lifted: [], credits: 0, at, place };
+    const of_payment = reversals.get(payment_id) ?? { made: {}, lifted: {}, credits: 0, at, place };
     Object.assign(of_payment, { at, place });
     reversals.set(payment_id, of_payment);
     return of_payment;
@@ -93,22 +99,29 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: Say) {
     ungranted.delete(reference_id);
   }
 
-  /** The credits that the payment's reversals claim: each its share, rounded in the user's favour. Null for an unknown payment. */
-  function claimedOf(payment_id: string, { made, lifted }: Reversals): number | null {
+  /**
+   * The credits that the payment's reversals claim: the share of the money that went back, rounded once in the user's favour. `before`: by the
+   * rule of earlier services, which rounded each part. Null for an unknown payment.
+   */
+  function claimedOf(payment_id: string, { made, lifted }: Reversals): { now: number; before: number } | null {
     const payment = payments.get(payment_id);
     if (!payment) return null;
-    const claims = Object.entries(made)
-      .filter(([id, { currency }]) => currency === payment.currency && !lifted.includes(id))
-      .map(([, { cents }]) => Math.floor((payment.credits * cents) / Math.max(1, payment.amount_cents)));
-    return Math.min(
-      payment.credits,
-      claims.reduce((sum, claim) => sum + claim, 0),
-    );
+    const { credits, currency } = payment;
+    const stand = Object.entries(made)
+      .filter(([id, each]) => each.currency === currency && !(each.at <= (lifted[id] ?? Number.NEGATIVE_INFINITY)))
+      .map(([, { cents }]) => cents);
+    const creditsOf = (cents: number) => Math.floor((credits * cents) / Math.max(1, payment.amount_cents));
+    const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
+    return {
+      now: Math.min(credits, creditsOf(sumOf(stand))),
+      before: Math.min(credits, sumOf(stand.map(creditsOf))),
+    };
   }
 
   function weigh(payment_id: string): void {
     const of_payment = reversals.get(payment_id)!;
-    if ((claimedOf(payment_id, of_payment) ?? 0) === of_payment.credits) unsettled.delete(payment_id);
+    const { now, before } = claimedOf(payment_id, of_payment) ?? { now: 0, before: 0 };
+    if (now === of_payment.credits || before === of_payment.credits) unsettled.delete(payment_id);
     else unsettled.set(payment_id, true);
   }
 
@@ -130,7 +143,7 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: Say) {
       if (claimed === null) {
         say('payment', place, `${credits} credits are taken back of payment ${id}, which is unknown`);
       } else if (isLate(at)) {
-        say('payment', place, `of payment ${id} ${claimed} credits went back, ${credits} are taken back`);
+        say('payment', place, `of payment ${id} ${claimed.now} credits went back, ${credits} are taken back`);
       } else open += 1;
     }
     return open;

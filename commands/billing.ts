@@ -2,24 +2,23 @@
 // Every step may run again, also beside another process that takes the same notice: whoever is last brings the ledger up to all facts.
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { PaymentProviderName, PaymentReversed } from '../events/payment.ts';
-import type { BillingInterval, PlanName, SubscriptionChanged } from '../events/subscription.ts';
+import type { SubscriptionChanged } from '../events/subscription.ts';
 import { type CommandContext, notRefused } from './aggregate.ts';
 import type { CreditsLedger } from './credits.ts';
-import { addMonths } from './months.ts';
+import { creditsOfLines, monthlyCents, newestLine, type PaidLine, quantityOf } from './paid-lines.ts';
 import { ledgerCommandsOf, openPayments, type Payment, type PaymentCommand } from './payment.ts';
-import { creditsOf, MONTHS } from './plans.ts';
 import { openSubscriptions } from './subscription.ts';
 
-/** A line of an invoice: a plan for a period, or for the rest of one. */
-export interface PaidLine {
-  plan: PlanName;
-  interval: BillingInterval;
-  period_start: string;
-  period_end: string;
-  /** Whether the line is of a change within a period: it counts by its share of the time. */
-  is_proration: boolean;
-  /** Negative for time of a former plan that is given back. */
-  amount_cents: number;
+export type { PaidLine } from './paid-lines.ts';
+
+/** How an amount was settled; all of it was paid when absent. Their sum is the amount. */
+export interface Settled {
+  /** Money that came. */
+  paid_cents: number;
+  /** What the customer's balance at the provider paid. */
+  credited_cents: number;
+  /** What is still owed; negative where the payment settled an older debt too. */
+  outstanding_cents: number;
 }
 
 /** A fact that the provider reports. `at` is the provider's own time. All times are ISO 8601. */
@@ -32,6 +31,7 @@ export type PaymentNotice = { at: string } & (
       package_id: string;
       credits: number;
       amount_cents: number;
+      settled?: Settled;
       currency: string;
     }
   | {
@@ -41,7 +41,11 @@ export type PaymentNotice = { at: string } & (
       customer_id: string | null;
       subscription_id: string;
       lines: PaidLine[];
+      /** The invoice's total. */
       amount_cents: number;
+      /** The total without taxes; `amount_cents` when absent. */
+      net_cents?: number;
+      settled?: Settled;
       currency: string;
     }
   | { type: 'declined'; payment_id: string; user_id: string }
@@ -51,41 +55,6 @@ export type PaymentNotice = { at: string } & (
   | { type: 'lifted'; payment_id: string; reversal_id: string }
 );
 type PeriodPaid = Extract<PaymentNotice, { type: 'period_paid' }>;
-
-/**
- * Returns the credits that an invoice pays. A change of the plan pays the share of the new plan, less that of the former one; a change
- * to a smaller plan pays none.
- */
-function creditsOfLines(lines: readonly PaidLine[]): number {
-  const credits = lines.map((line) => {
-    const { plan, interval, is_proration, amount_cents } = line;
-    const whole = creditsOf(plan, interval);
-    if (!is_proration) return amount_cents >= 0 ? whole : 0;
-    return Math.sign(amount_cents) * whole * shareOfPeriod(line);
-  });
-  return Math.max(0, Math.round(credits.reduce((sum, each) => sum + each, 0)));
-}
-
-/** The share of a whole period that a line is of. */
-function shareOfPeriod({ interval, period_start, period_end }: PaidLine): number {
-  const [start, end] = [Date.parse(period_start), Date.parse(period_end)];
-  const period_ms = end - Date.parse(addMonths(period_end, -MONTHS[interval]));
-  return Math.max(0, Math.min(1, (end - start) / period_ms));
-}
-
-/** Returns what a line's plan costs a month, less the invoice's discount. An amount above that of the lines is taxes. */
-function monthlyCents(line: PaidLine, lines: readonly PaidLine[], amount_cents: number): number {
-  const listed_cents = lines.reduce((sum, each) => sum + each.amount_cents, 0);
-  const paid_share = listed_cents > 0 ? Math.min(1, amount_cents / listed_cents) : 1;
-  const share = line.is_proration ? shareOfPeriod(line) : 1;
-  return share === 0 ? 0 : Math.round((line.amount_cents * paid_share) / share / MONTHS[line.interval]);
-}
-
-/** The line that says what the user has from now on: the last one that costs something. */
-function newestLine(lines: readonly PaidLine[]): PaidLine | undefined {
-  const paid = lines.filter(({ amount_cents }) => amount_cents >= 0);
-  return paid.toSorted((a, b) => (a.period_end < b.period_end ? 1 : -1))[0];
-}
 
 export interface Billing {
   /** Takes a notice, once or again. Returns the position of the last event that it led to. */
@@ -119,13 +88,14 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
     async take(notice, context) {
       switch (notice.type) {
         case 'purchase_paid': {
-          const { type: _, payment_id, at: paid_at, ...paid } = notice;
-          const payment = { ...paid, provider, expires_at: null, period: null, paid_at };
+          const { type: _, payment_id, at: paid_at, settled, ...paid } = notice;
+          const payment = { ...paid, ...settled, provider, expires_at: null, period: null, paid_at };
           return record(payment_id, { type: 'receive', payment }, context);
         }
         case 'period_paid': {
-          const { payment_id, user_id, subscription_id, at: paid_at } = notice;
-          const paid = { type: 'recordPaid', subscription_id, payment_id, paid_at } as const;
+          const { payment_id, user_id, subscription_id, lines, at: paid_at } = notice;
+          const { plan, interval } = newestLine(lines) ?? {};
+          const paid = { type: 'recordPaid', subscription_id, payment_id, paid_at, plan, interval } as const;
           const renewed = await subscriptions.run(user_id, paid, context);
           const payment = paymentOf(notice, provider);
           if (payment === null) return renewed.ok ? renewed.position : null;
@@ -162,9 +132,9 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
   };
 }
 
-/** Facts of a payment are only added, so their numbers tell one state from the next. */
+/** Tells one state of a payment from the next. */
 const factsOf = ({ received, reversals, lifted }: Readonly<Payment>) =>
-  `${received !== null} ${reversals.size} ${lifted.size}`;
+  JSON.stringify([received !== null, [...reversals.values()], [...lifted]]);
 
 /** Null for an invoice that pays no plan. */
 function paymentOf(notice: PeriodPaid, provider: PaymentProviderName) {
@@ -172,8 +142,12 @@ function paymentOf(notice: PeriodPaid, provider: PaymentProviderName) {
   const line = newestLine(lines);
   if (!line) return null;
   const { plan, interval, period_start, period_end } = line;
-  const monthly_cents = monthlyCents(line, lines, amount_cents);
-  const period = { subscription_id, plan, interval, period_start, period_end, monthly_cents };
-  const facts = { user_id, provider, customer_id, amount_cents, currency, credits: creditsOfLines(lines) };
-  return { ...facts, expires_at: period_end, package_id: null, period, paid_at };
+  const monthly_cents = monthlyCents(line, lines, notice.net_cents ?? amount_cents);
+  const quantity = quantityOf(line);
+  const period = {
+    ...{ subscription_id, plan, interval, period_start, period_end, monthly_cents },
+    ...(quantity !== 1 && { quantity }),
+  };
+  const facts = { user_id, provider, customer_id, amount_cents, ...notice.settled, currency };
+  return { ...facts, credits: creditsOfLines(lines), expires_at: period_end, package_id: null, period, paid_at };
 }

@@ -9,31 +9,43 @@ import type { CreditsCommand } from './credits.ts';
 export interface Payment {
   received: PaymentReceived | null;
   is_declined: boolean;
-  /** By id, in order of arrival. */
+  /** The newest news of each, by id, in order of arrival. */
   reversals: Map<string, PaymentReversed>;
-  /** The ids of reversals that do not hold, whether or not the reversal itself is known. */
-  lifted: Set<string>;
+  /** When each was last found not to hold, by id, whether or not the reversal itself is known. */
+  lifted: Map<string, string>;
 }
 
 export const initial = (): Payment => ({
   received: null,
   is_declined: false,
   reversals: new Map(),
-  lifted: new Set(),
+  lifted: new Map(),
 });
 
 export const evolve = evolveBy<Payment, PaymentEvent>({
   PaymentReceived: (payment, received) => ({ ...payment, received }),
   PaymentDeclined: (payment) => ({ ...payment, is_declined: true }),
   PaymentReversed(payment, reversal) {
-    payment.reversals.set(reversal.reversal_id, reversal);
+    const known = payment.reversals.get(reversal.reversal_id);
+    if (!known || isAfter(reversal.reversed_at, known.reversed_at)) {
+      payment.reversals.set(reversal.reversal_id, reversal);
+    }
     return payment;
   },
-  PaymentReversalLifted(payment, { reversal_id }) {
-    payment.lifted.add(reversal_id);
+  PaymentReversalLifted(payment, { reversal_id, lifted_at }) {
+    const known = payment.lifted.get(reversal_id);
+    if (known === undefined || isAfter(lifted_at, known)) payment.lifted.set(reversal_id, lifted_at);
     return payment;
   },
 });
+
+const isAfter = (a: string, b: string) => Date.parse(a) > Date.parse(b);
+
+/** Whether money is back with the customer by the newest news of a reversal. A dispute that was won may be lost after all. */
+export function stands({ reversal_id, reversed_at }: PaymentReversed, { lifted }: Pick<Payment, 'lifted'>): boolean {
+  const lifted_at = lifted.get(reversal_id);
+  return lifted_at === undefined || isAfter(reversed_at, lifted_at);
+}
 
 export type PaymentCommand =
   | { type: 'receive'; payment: PaymentReceived }
@@ -53,12 +65,16 @@ export function decide(payment: Readonly<Payment>, command: PaymentCommand): Dec
     }
     case 'reverse': {
       const { reversal } = command;
-      if (payment.reversals.has(reversal.reversal_id)) return { events: [] };
+      const known = payment.reversals.get(reversal.reversal_id);
+      // Of a dispute each step is recorded, because older ones may come later; of a refund one that failed is final.
+      const is_news = !known || (reversal.kind === 'dispute' && isAfter(reversal.reversed_at, known.reversed_at));
+      if (!is_news) return { events: [] };
       return { events: [{ type: 'PaymentReversed', data: reversal }] };
     }
     case 'lift': {
       const { reversal_id, lifted_at } = command;
-      if (payment.lifted.has(reversal_id)) return { events: [] };
+      const known = payment.lifted.get(reversal_id);
+      if (known !== undefined && !isAfter(lifted_at, known)) return { events: [] };
       return { events: [{ type: 'PaymentReversalLifted', data: { reversal_id, lifted_at } }] };
     }
   }
@@ -68,10 +84,8 @@ export function decide(payment: Readonly<Payment>, command: PaymentCommand): Dec
  * Returns the commands that bring the ledger of the payment's user up to the payment. The ledger takes each of them once, so that all
  * of them may be given again.
  */
-export function ledgerCommandsOf(
-  payment_id: string,
-  { received, reversals, lifted }: Readonly<Payment>,
-): CreditsCommand[] {
+export function ledgerCommandsOf(payment_id: string, payment: Readonly<Payment>): CreditsCommand[] {
+  const { received, reversals } = payment;
   if (!received || received.credits === 0) return [];
   const { credits: amount, currency, expires_at, period } = received;
   // A payment of nothing, by a coupon, has nothing to give back.
@@ -81,14 +95,11 @@ export function ledgerCommandsOf(
     { type: 'grant', transaction_type, reference_id: payment_id, amount, expires_at },
   ];
   const lot_id = `${transaction_type}:${payment_id}`;
-  // Rounded in the user's favour, each reversal for itself, so that their order makes no difference.
-  const claims = [...reversals.values()]
-    .filter(({ reversal_id, currency: of }) => of === currency && !lifted.has(reversal_id))
-    .map((reversal) => Math.floor((amount * reversal.amount_cents) / amount_cents));
-  const target = Math.min(
-    amount,
-    claims.reduce((sum, claim) => sum + claim, 0),
-  );
+  const reversed_cents = [...reversals.values()]
+    .filter((reversal) => reversal.currency === currency && stands(reversal, payment))
+    .reduce((sum, reversal) => sum + reversal.amount_cents, 0);
+  // Rounded once, in the user's favour: any parts of the whole take the whole.
+  const target = Math.min(amount, Math.floor((amount * reversed_cents) / amount_cents));
   if (reversals.size > 0) commands.push({ type: 'reverse', payment_id, lot_id, target });
   return commands;
 }

@@ -1,7 +1,12 @@
 // The aggregate of a user's subscriptions and of the user's trial. The news of the payment provider may come in any order and often.
 import type { EventStore } from '../events/event-store.ts';
 import { subscriptionStream } from '../events/streams.ts';
-import type { SubscriptionChanged, SubscriptionEvent, TrialStarted } from '../events/subscription.ts';
+import type {
+  SubscriptionChanged,
+  SubscriptionEvent,
+  SubscriptionPeriodPaid,
+  TrialStarted,
+} from '../events/subscription.ts';
 import {
   afterGrace,
   afterSubscriptionEvent,
@@ -19,7 +24,7 @@ export const evolve = afterSubscriptionEvent;
 
 export type SubscriptionCommand =
   | { type: 'change'; subscription: SubscriptionChanged }
-  | { type: 'recordPaid'; subscription_id: string; payment_id: string; paid_at: string }
+  | ({ type: 'recordPaid' } & SubscriptionPeriodPaid)
   | { type: 'recordFailure'; subscription_id: string; payment_id: string; failed_at: string }
   /** Records the graces that have ended. */
   | { type: 'endGrace' }

@@ -24,7 +24,13 @@ export const PAYMENT_EVENTS = {
     provider: Type.Enum(PAYMENT_PROVIDERS),
     /** The provider's id of the user. */
     customer_id: personal(Nullable(Text), 'user'),
+    /** What it is for, with taxes: an invoice's total. */
     amount_cents: Cents,
+    /** How the amount was settled, where it was not all paid: money that came, the customer's balance, and what is still owed. */
+    paid_cents: Type.Optional(Cents),
+    credited_cents: Type.Optional(Type.Integer()),
+    /** Negative where the payment settled an older debt too. */
+    outstanding_cents: Type.Optional(Type.Integer()),
     currency: Currency,
     /** The credits that it pays. */
     credits: Type.Integer({ minimum: 0 }),
@@ -42,13 +48,15 @@ export const PAYMENT_EVENTS = {
         period_end: Time,
         /** What the subscription costs a month from now on, without taxes and less discounts. The first events lack it. */
         monthly_cents: Type.Optional(Cents),
+        /** How many of the plan; 1 when absent. */
+        quantity: Type.Optional(Type.Integer({ minimum: 1 })),
       }),
     ),
     paid_at: Time,
   }),
   /** The user did not pay at a checkout, which cannot be paid any more. */
   PaymentDeclined: event({ user_id: Text, declined_at: Time }),
-  /** Money went back. It may come before the payment. */
+  /** Money went back. It may come before the payment, and again after it was lifted: a dispute that was won may be lost later. */
   PaymentReversed: event({
     reversal_id: Text,
     kind: Type.Enum(REVERSAL_KINDS),

@@ -4,6 +4,7 @@ import type {
   BillingInterval,
   PlanName,
   SubscriptionChanged,
+  SubscriptionPeriodPaid,
   SubscriptionStatus,
   TrialStarted,
 } from './subscription.ts';
@@ -29,7 +30,16 @@ export interface SubscriptionState {
   unpaid: UnpaidPeriod[];
   /** The ids of the payments made, because the news of an earlier failure may come after them. */
   paid: string[];
+  /** What was last paid of each subscription. Read models of earlier versions lack it. */
+  paid_plans?: PaidPlan[];
   trial: TrialStarted | null;
+}
+
+interface PaidPlan {
+  subscription_id: string;
+  plan: PlanName;
+  interval: BillingInterval;
+  paid_at: string;
 }
 
 export const noSubscription = (): SubscriptionState => ({ subscriptions: [], unpaid: [], paid: [], trial: null });
@@ -45,7 +55,8 @@ export function afterSubscriptionEvent(state: SubscriptionState, { type, data }:
     case 'SubscriptionPeriodPaid': {
       const { payment_id } = data;
       const paid = state.paid.includes(payment_id) ? state.paid : [...state.paid, payment_id];
-      return { ...state, paid, unpaid: state.unpaid.filter((each) => each.payment_id !== payment_id) };
+      const unpaid = state.unpaid.filter((each) => each.payment_id !== payment_id);
+      return { ...state, paid, unpaid, paid_plans: withPaid(state.paid_plans, data) };
     }
     case 'SubscriptionPaymentFailed': {
       const { payment_id } = data;
@@ -67,6 +78,24 @@ export function afterSubscriptionEvent(state: SubscriptionState, { type, data }:
   }
 }
 
+/** Payments come in any order: the newest counts, and of two of one second the larger plan. */
+function withPaid(
+  known: readonly PaidPlan[] = [],
+  { subscription_id, plan, interval, paid_at }: SubscriptionPeriodPaid,
+) {
+  const before = known.find((each) => each.subscription_id === subscription_id);
+  if (plan === undefined || interval === undefined) return [...known];
+  const next = { subscription_id, plan, interval, paid_at };
+  if (
+    before &&
+    compareBy(Date.parse(next.paid_at) - Date.parse(before.paid_at), rankOf(plan) - rankOf(before.plan)) <= 0
+  )
+    return [...known];
+  return [...known.filter((each) => each !== before), next].sort(byId);
+}
+const compareBy = (...differences: readonly number[]) => differences.find((difference) => difference !== 0) ?? 0;
+const rankOf = (plan: PlanName) => PLAN_NAMES.indexOf(plan);
+
 /** Whether the subscription went on after a failed payment: another payment was made, or the provider gave that one up. */
 export const isSettledBy = (
   { subscription_id, status, changed_at }: SubscriptionChanged,
@@ -76,7 +105,8 @@ export const isSettledBy = (
   status === 'active' &&
   Date.parse(changed_at) > Date.parse(failure.failed_at);
 
-const byId = (a: SubscriptionChanged, b: SubscriptionChanged) => (a.subscription_id < b.subscription_id ? -1 : 1);
+const byId = (a: { subscription_id: string }, b: { subscription_id: string }) =>
+  a.subscription_id < b.subscription_id ? -1 : 1;
 
 /** Whether `next` is newer than `known`. The provider's clock counts seconds: of two states of a second the later step wins. */
 export function isNewer(next: SubscriptionChanged, known: SubscriptionChanged): boolean {
@@ -110,9 +140,7 @@ export interface Subscription {
 export function subscriptionAt(state: SubscriptionState, now: number): Subscription | null {
   const at = new Date(now).toISOString();
   const live = state.subscriptions.flatMap((each) => standing(each, state, at));
-  live.sort(
-    (a, b) => PLAN_NAMES.indexOf(b.plan) - PLAN_NAMES.indexOf(a.plan) || (a.period_end < b.period_end ? 1 : -1),
-  );
+  live.sort((a, b) => rankOf(b.plan) - rankOf(a.plan) || (a.period_end < b.period_end ? 1 : -1));
   if (live[0]) return live[0];
   const { trial } = state;
   if (!trial || trial.period_end <= at) return null;
@@ -156,10 +184,14 @@ function endOf(subscription: SubscriptionChanged, { unpaid }: SubscriptionState)
 }
 
 function standing(subscription: SubscriptionChanged, state: SubscriptionState, at: string): Subscription[] {
-  const { subscription_id, plan, status, interval, period_start, period_end, cancel_at } = subscription;
+  const { subscription_id, status, period_start, period_end, cancel_at } = subscription;
   const { grace_until, ends_at } = endOf(subscription, state);
   if (!LIVE.includes(status) || ends_at <= at) return [];
   const shown = grace_until === null ? status : 'past_due';
+  // The grace is for the plan that was paid before: an upgrade begins when it is paid.
+  const paid = state.paid_plans?.find((each) => each.subscription_id === subscription_id);
+  const is_unpaid_upgrade = grace_until !== null && paid && rankOf(subscription.plan) > rankOf(paid.plan);
+  const { plan, interval } = is_unpaid_upgrade ? paid : subscription;
   const facts = { plan, interval, period_start, period_end, cancel_at, grace_until, subscription_id };
   return [{ ...facts, status: shown, is_trial: false }];
 }

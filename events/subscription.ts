@@ -45,7 +45,14 @@ export const SUBSCRIPTION_EVENTS = {
     changed_at: Time,
   }),
   /** A period is paid: `payment-{payment_id}` has the payment, and the ledger its credits. */
-  SubscriptionPeriodPaid: event({ subscription_id: Type.String(), payment_id: Type.String(), paid_at: Time }),
+  SubscriptionPeriodPaid: event({
+    subscription_id: Type.String(),
+    payment_id: Type.String(),
+    paid_at: Time,
+    /** What was paid. The first events lack it. */
+    plan: Type.Optional(plan),
+    interval: Type.Optional(interval),
+  }),
   /** A payment failed. The plan stays until `grace_until`, unless the payment is made by then. */
   SubscriptionPaymentFailed: event({
     subscription_id: Type.String(),
@@ -67,4 +74,5 @@ export const SUBSCRIPTION_EVENTS = {
 
 export type SubscriptionEvent = EventsOf<typeof SUBSCRIPTION_EVENTS>;
 export type SubscriptionChanged = DataOf<typeof SUBSCRIPTION_EVENTS.SubscriptionChanged>;
+export type SubscriptionPeriodPaid = DataOf<typeof SUBSCRIPTION_EVENTS.SubscriptionPeriodPaid>;
 export type TrialStarted = DataOf<typeof SUBSCRIPTION_EVENTS.TrialStarted>;

@@ -1,5 +1,6 @@
 // The port for payment providers. Adapters: `adapters/payments/{stripe,sandbox}`.
-import type { PaidLine, PaymentNotice } from '../commands/billing.ts';
+import type { PaymentNotice, Settled } from '../commands/billing.ts';
+import type { PaidLine } from '../commands/paid-lines.ts';
 import type { PaymentProviderName, ReversalKind } from '../events/payment.ts';
 import type { BillingInterval, PlanName, SubscriptionStatus } from '../events/subscription.ts';
 
@@ -11,6 +12,7 @@ export type {
   PaymentProviderName,
   PlanName,
   ReversalKind,
+  Settled,
   SubscriptionStatus,
 };
 

@@ -14,7 +14,7 @@ const movements = {
   churn_cents: Cents('MRR of users who have none any more.'),
 };
 const money = {
-  gross_cents: Cents('What was paid, with taxes.'),
+  gross_cents: Cents('The money that was paid, with taxes.'),
   refunds_cents: Cents('What was refunded. A refund that failed is subtracted on the day on which it failed.'),
   disputes_cents: Cents('What holders of cards took back. A dispute that was won is subtracted on that day.'),
   net_cents: Cents('gross_cents - refunds_cents - disputes_cents.'),
@@ -39,6 +39,8 @@ export const RevenueView = Type.Object(
     arpu_cents: Nullable(Cents('mrr_end / customers_end; null without customers.')),
     payments: Count('Payments of more than nothing.'),
     ...money,
+    credited_cents: Cents("What customers' balances at the provider paid: no money came."),
+    outstanding_cents: Cents('What is still owed of invoices that the provider counts as paid.'),
     packages_cents: Cents('The part of gross_cents that bought packages of credits.'),
     subscriptions_cents: Cents('The part of gross_cents that paid plans.'),
   },
@@ -50,6 +52,7 @@ export const revenueExample: Revenue = {
   ...{ customers_start: 10, customers_end: 12, new_customers: 3, reactivated_customers: 0, churned_customers: 1 },
   ...{ customer_churn_rate: 0.1, gross_mrr_churn_rate: 0.169, net_mrr_churn_rate: 0.1, arpu_cents: 2_900 },
   ...{ payments: 17, gross_cents: 45_300, packages_cents: 4_500, subscriptions_cents: 40_800 },
+  ...{ credited_cents: 1_000, outstanding_cents: 0 },
   ...{ refunds_cents: 500, disputes_cents: 0, net_cents: 44_800 },
 };
 

@@ -7,10 +7,11 @@ type Text = Pick<Mail, 'subject' | 'text'>;
 export const mailOf = ({ kind, facts, created_at }: MailDocument): Text => TEXTS[kind](facts, dayOf(created_at));
 
 const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, day: string) => Text> = {
-  receipt: ({ amount_cents = 0, currency = '', credits = 0, plan, interval, until }, day) => ({
+  receipt: ({ amount_cents = 0, credited_cents = 0, currency = '', credits = 0, plan, interval, until }, day) => ({
     subject: 'Your receipt',
     text: paragraphs(
-      `We received your payment of ${(amount_cents / 100).toFixed(2)} ${currency.toUpperCase()} on ${day}. Thank you.`,
+      `We received your payment of ${money(amount_cents, currency)} on ${day}. Thank you.`,
+      ...(credited_cents > 0 ? [`Your balance paid ${money(credited_cents, currency)} more.`] : []),
       plan ? `It is for the plan ${plan}, by the ${interval}.` : 'It is for a package of credits.',
       until
         ? `It brings ${count(credits)}, which you can use until ${dayOf(until)}.`
@@ -49,5 +50,6 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, day: string) => Tex
 };
 
 const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
+const money = (cents: number, currency: string) => `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
 const count = (credits: number) => `${credits.toLocaleString('en')} credits`;
 const dayOf = (time: string) => time.slice(0, 10);

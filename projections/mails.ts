@@ -23,10 +23,12 @@ export const mailsProjection: Projection = projection({
   },
   on: {
     PaymentReceived(event, page) {
-      const { user_id, amount_cents, currency, credits, period, expires_at } = event.data;
+      const { user_id, amount_cents: total_cents, currency, credits, period, expires_at } = event.data;
+      const { paid_cents: amount_cents = total_cents, credited_cents } = event.data;
       const of_plan = period && { plan: period.plan, interval: period.interval };
       const until = expires_at === null ? {} : { until: expires_at };
-      owe(event, page, user_id, 'receipt', { amount_cents, currency, credits, ...of_plan, ...until });
+      const by_balance = credited_cents ? { credited_cents } : {};
+      owe(event, page, user_id, 'receipt', { amount_cents, ...by_balance, currency, credits, ...of_plan, ...until });
     },
     SubscriptionPaymentFailed: (event, page) =>
       owe(event, page, idOf(event.stream), 'payment_failed', { until: event.data.grace_until }),

@@ -91,23 +91,37 @@ function monthlyAt(end: string, facts: SubscriptionFacts, currency: string): num
   return stops.some((stop) => stopsAt(stop.at) && holds(stop)) ? 0 : paid.monthly_cents;
 }
 
-/** Returns the money of a payment and of what was taken back of it. Reversals count only with their payment, and in its currency. */
+/**
+ * Returns the money of a payment and of what was taken back of it. Reversals count only with their payment, and in its currency. A dispute
+ * that is won is given back on that day, and taken again on the day on which it is lost after all.
+ */
 export function moneyOf({ received, reversals, lifted }: PaymentFacts): Entry[] {
   if (!received) return [];
-  const { day, currency, amount_cents, is_package } = received;
-  if (amount_cents === 0) return [];
+  const { day, currency, amount_cents, credited_cents, outstanding_cents, is_package } = received;
   const entry = (on: string, name: RevenueName, by: number): Entry => ({
     day: on,
     name: counterOf(currency, name),
     by,
   });
-  const back = reversals
-    .filter((reversal) => reversal.currency === currency)
-    .flatMap((reversal) => {
-      const name = `${reversal.kind}s` as const;
-      const lift = lifted.find(({ reversal_id }) => reversal_id === reversal.reversal_id);
-      const taken = entry(reversal.day, name, reversal.amount_cents);
-      return lift ? [taken, entry(lift.day, name, -reversal.amount_cents)] : [taken];
-    });
-  return [entry(day, is_package ? 'packages' : 'subscriptions', amount_cents), entry(day, 'payments', 1), ...back];
+  const paid = [
+    entry(day, is_package ? 'packages' : 'subscriptions', amount_cents),
+    entry(day, 'payments', amount_cents > 0 ? 1 : 0),
+    entry(day, 'credited', credited_cents),
+    entry(day, 'outstanding', outstanding_cents),
+  ];
+  const of_currency = reversals.filter((reversal) => reversal.currency === currency);
+  const back = [...Map.groupBy(of_currency, ({ reversal_id }) => reversal_id)].flatMap(([id, news]) => {
+    const steps = [
+      ...news.map(({ at, amount_cents: cents }) => ({ at, cents })),
+      ...lifted.filter(({ reversal_id }) => reversal_id === id).map(({ at }) => ({ at, cents: 0 })),
+      // Of two steps of one second the reversal is the earlier one.
+    ].sort((a, b) => compare(a.at, b.at) || b.cents - a.cents);
+    const name = `${news[0]!.kind}s` as const;
+    const first = steps.findIndex(({ cents }) => cents > 0);
+    // What was lifted before it was taken is news out of order.
+    return steps
+      .slice(Math.max(0, first))
+      .map(({ at, cents }, n, of) => entry(dayOf(at), name, cents - (of[n - 1]?.cents ?? 0)));
+  });
+  return [...paid, ...back].filter(({ by }) => by !== 0);
 }

@@ -27,7 +27,7 @@ const STOPPED: readonly SubscriptionChanged['status'][] = ['unpaid', 'paused', '
 
 export const revenueProjection: Projection = projection({
   name: 'revenue',
-  version: 3,
+  version: 4,
   collections: [revenueCounts, revenuePayments, revenueCustomers],
   covers: ['payment', 'subscription'],
   // A trial is not paid, and a failed payment changes nothing before its grace has ended.
@@ -48,8 +48,12 @@ export const revenueProjection: Projection = projection({
   on: {
     PaymentReceived({ stream, data }, page) {
       const { user_id, amount_cents, currency, package_id, period, paid_at } = data;
+      const { paid_cents = amount_cents, credited_cents = 0, outstanding_cents = 0 } = data;
       const payment_id = idOf(stream);
-      const received = { day: dayOf(paid_at), currency, amount_cents, is_package: package_id !== null };
+      const received = {
+        ...{ day: dayOf(paid_at), currency, amount_cents: paid_cents, credited_cents, outstanding_cents },
+        is_package: package_id !== null,
+      };
       changePayment(page, stream, (facts) => ({ ...facts, received }));
       if (period === null) return;
       const { subscription_id, interval, period_end, monthly_cents } = period;
@@ -64,11 +68,11 @@ export const revenueProjection: Projection = projection({
       }));
     },
     PaymentReversed({ stream, data: { reversal_id, kind, amount_cents, currency, reversed_at } }, page) {
-      const reversal = { reversal_id, kind, amount_cents, currency, day: dayOf(reversed_at) };
+      const reversal = { reversal_id, kind, amount_cents, currency, at: isoOf(reversed_at) };
       changePayment(page, stream, (facts) => ({ ...facts, reversals: [...facts.reversals, reversal] }));
     },
     PaymentReversalLifted({ stream, data: { reversal_id, lifted_at } }, page) {
-      const lifted = { reversal_id, day: dayOf(lifted_at) };
+      const lifted = { reversal_id, at: isoOf(lifted_at) };
       changePayment(page, stream, (facts) => ({ ...facts, lifted: [...facts.lifted, lifted] }));
     },
     SubscriptionChanged({ stream, data: { subscription_id, status, cancel_at, changed_at } }, page) {

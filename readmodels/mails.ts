@@ -5,7 +5,10 @@ import type { CollectionSpec, Document } from './documents.ts';
 
 /** The facts that the text is made of; those that its kind has. */
 export interface MailFacts {
+  /** Money that came. */
   amount_cents?: number;
+  /** What the customer's balance paid. */
+  credited_cents?: number;
   currency?: string;
   credits?: number;
   plan?: PlanName;

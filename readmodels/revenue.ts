@@ -7,8 +7,11 @@ import { shareOf } from './growth.ts';
 /** Money of a day, in the smallest unit of its currency. */
 export const MOVEMENTS = ['new', 'expansion', 'reactivation', 'contraction', 'churn'] as const;
 export type Movement = (typeof MOVEMENTS)[number];
-/** What was paid, and what went back. A reversal that is lifted counts against its kind on the day on which it is lifted. */
-export type MoneyName = 'packages' | 'subscriptions' | `${ReversalKind}s`;
+/**
+ * What was paid, and what went back. A reversal that is lifted counts against its kind on the day on which it is lifted. `credited` was
+ * paid by the balance that a customer has at the provider, and `outstanding` is not paid yet: neither is cash.
+ */
+export type MoneyName = 'packages' | 'subscriptions' | 'credited' | 'outstanding' | `${ReversalKind}s`;
 /** Counters of customers and payments. `mrr` and `customers` are changes: their running sums are the levels. */
 export type RevenueName =
   | Movement
@@ -21,9 +24,18 @@ export const counterOf = (currency: string, name: RevenueName): string => `${cur
 export const revenueCounts = dayCounts('revenue_counts');
 
 export interface PaymentFacts {
-  received: { day: string; currency: string; amount_cents: number; is_package: boolean } | null;
-  reversals: { reversal_id: string; kind: ReversalKind; day: string; currency: string; amount_cents: number }[];
-  lifted: { reversal_id: string; day: string }[];
+  received: {
+    day: string;
+    currency: string;
+    /** Cash alone. */
+    amount_cents: number;
+    credited_cents: number;
+    outstanding_cents: number;
+    is_package: boolean;
+  } | null;
+  /** All news of each, in order of arrival. `at` is in ISO 8601. */
+  reversals: { reversal_id: string; kind: ReversalKind; at: string; currency: string; amount_cents: number }[];
+  lifted: { reversal_id: string; at: string }[];
 }
 /** `_id` is the payment's id. */
 export interface RevenuePaymentDocument extends Document, PaymentFacts {}
@@ -67,6 +79,7 @@ export function revenueOf(counted: Counted, currency: string) {
   ).map(total) as [number, number, number, number];
   const [packages_cents, subscriptions_cents] = [total('packages'), total('subscriptions')];
   const [refunds_cents, disputes_cents] = [total('refunds'), total('disputes')];
+  const [credited_cents, outstanding_cents] = [total('credited'), total('outstanding')];
   const gross_cents = packages_cents + subscriptions_cents;
   return {
     currency,
@@ -80,6 +93,7 @@ export function revenueOf(counted: Counted, currency: string) {
     net_mrr_churn_rate: shareOf(contraction + churn - expansion - reactivation, mrr_start_cents),
     arpu_cents: arpuOf(mrr_end_cents, customers_end),
     ...{ payments: total('payments'), gross_cents, packages_cents, subscriptions_cents },
+    ...{ credited_cents, outstanding_cents },
     ...{ refunds_cents, disputes_cents, net_cents: gross_cents - refunds_cents - disputes_cents },
   };
 }

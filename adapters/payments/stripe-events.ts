@@ -7,13 +7,16 @@ import {
   type PaymentNotice,
   PaymentProviderError,
   type PlanName,
+  type Settled,
   SUBSCRIPTION_STATUSES,
 } from '../../http/payments.ts';
 
 /** Facts that an event does not carry. */
 export interface FromStripe {
-  /** Null for a price that is no plan's. */
-  planOf(price_id: string): Promise<{ plan: PlanName; interval: BillingInterval } | null>;
+  /** Null for a price that is no plan's. `price_cents`: of one period, where it differs from the catalogue's. */
+  planOf(price_id: string): Promise<{ plan: PlanName; interval: BillingInterval; price_cents?: number } | null>;
+  /** The current period of a subscription; null for one that Stripe does not have. */
+  periodOf(subscription_id: string): Promise<{ start: string; end: string } | null>;
   /** The invoice that a payment paid; null for a payment without one. */
   invoiceOf(payment_intent: string): Promise<string | null>;
   /** All lines of an invoice, of which an event carries the first. */
@@ -67,29 +70,67 @@ function purchaseOf(session: Stripe.Checkout.Session, at: string): PaymentNotice
   const paid = { user_id, package_id, credits: Number(credits), customer_id: idOf(customer) };
   // A payment of nothing, by a coupon, has no intent.
   const payment_id = idOf(payment_intent) ?? id;
-  return [
-    { type: 'purchase_paid', at, payment_id, ...paid, amount_cents: amount_total ?? 0, currency: currency ?? 'usd' },
-  ];
+  const amount_cents = amount_total ?? 0;
+  // Nothing was charged for a session that wants no payment.
+  const unpaid = { paid_cents: 0, credited_cents: amount_cents, outstanding_cents: 0 };
+  const settled = payment_status === 'no_payment_required' && amount_cents > 0 && { settled: unpaid };
+  return [{ type: 'purchase_paid', at, payment_id, ...paid, amount_cents, ...settled, currency: currency ?? 'usd' }];
 }
 
 async function periodOf(invoice: Stripe.Invoice, at: string, from_stripe: FromStripe): Promise<PaymentNotice[]> {
   const of = subscriptionOfInvoice(invoice);
   if (!of || !invoice.id) return [];
   const items = invoice.lines.has_more ? await from_stripe.linesOf(invoice.id) : invoice.lines.data;
-  const lines = (await Promise.all(items.map((item) => lineOf(item, from_stripe)))).filter((line) => line !== null);
-  const { id: payment_id, customer, total, currency } = invoice;
-  const paid = { payment_id, customer_id: idOf(customer), amount_cents: Math.max(0, total), currency };
+  const found = await Promise.all(items.map((item) => lineOf(item, from_stripe)));
+  const lines = await ofWholePeriods(
+    found.filter((line) => line !== null),
+    of.subscription_id,
+    from_stripe,
+  );
+  const { id: payment_id, customer, total, total_excluding_tax, currency } = invoice;
+  const amount_cents = Math.max(0, total);
+  const net_cents = total_excluding_tax ?? total;
+  const paid = {
+    ...{ payment_id, customer_id: idOf(customer), amount_cents, currency },
+    ...(net_cents !== total && { net_cents }),
+    ...settledOf(invoice, amount_cents),
+  };
   return [{ type: 'period_paid', at, ...of, ...paid, lines }];
 }
 
+/** How an invoice was settled, where money did not pay all of it. A debt that the balance takes up is still owed. */
+function settledOf(invoice: Stripe.Invoice, amount_cents: number): { settled?: Settled } {
+  const { amount_paid = amount_cents, amount_remaining = 0, starting_balance, ending_balance } = invoice;
+  if (invoice.total < 0 || amount_paid === amount_cents) return {};
+  const debt_cents = Math.max(0, ending_balance ?? 0) - Math.max(0, starting_balance ?? 0);
+  const outstanding_cents = amount_remaining + debt_cents;
+  const credited_cents = amount_cents - amount_paid - outstanding_cents;
+  return { settled: { paid_cents: amount_paid, credited_cents, outstanding_cents } };
+}
+
 async function lineOf(item: Stripe.InvoiceLineItem, from_stripe: FromStripe): Promise<PaidLine | null> {
-  const { pricing, parent, period, amount: amount_cents } = item;
+  const { pricing, parent, period, amount: amount_cents, quantity } = item;
   const price = pricing?.price_details?.price;
   const found = price ? await from_stripe.planOf(idOf(price)) : null;
   if (!found) return null;
   const is_proration = parent?.subscription_item_details?.proration ?? parent?.invoice_item_details?.proration ?? false;
   const [period_start, period_end] = [timeOf(period.start), timeOf(period.end)];
-  return { plan: found.plan, interval: found.interval, period_start, period_end, is_proration, amount_cents };
+  const several = quantity != null && quantity > 1 && { quantity };
+  return { ...found, period_start, period_end, is_proration, amount_cents, ...several };
+}
+
+/** Stripe states the whole period of a change with the subscription, unless the next one has begun by now. */
+async function ofWholePeriods(
+  lines: PaidLine[],
+  subscription_id: string,
+  { periodOf }: FromStripe,
+): Promise<PaidLine[]> {
+  const period = lines.some(({ is_proration }) => is_proration) ? await periodOf(subscription_id) : null;
+  if (period === null) return lines;
+  return lines.map((line) => {
+    const is_within = line.period_end === period.end && line.period_start >= period.start;
+    return line.is_proration && is_within ? { ...line, whole_period: period } : line;
+  });
 }
 
 function failureOf(invoice: Stripe.Invoice, at: string): PaymentNotice[] {
@@ -148,7 +189,7 @@ function assertKnown(value: unknown, field: string): void {
   throw new PaymentProviderError(message);
 }
 
-const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
+export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 
 type Named = string | { id: string };
 /** Stripe names an object by its id, or sends it whole. */

@@ -11,7 +11,7 @@ import {
   PaymentProviderError,
   type PlanName,
 } from '../../http/payments.ts';
-import { type FromStripe, idOf, noticesOf } from './stripe-events.ts';
+import { type FromStripe, idOf, noticesOf, timeOf } from './stripe-events.ts';
 
 const TIMEOUT_MS = 20_000;
 const RETRIES = 2;
@@ -67,8 +67,20 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
 
   const from_stripe: FromStripe = {
     async planOf(price_id) {
-      const { metadata } = await once(price_ids, price_id, () => stripe.prices.retrieve(price_id));
-      return prices.find(({ plan, interval }) => plan === metadata.plan && interval === metadata.interval) ?? null;
+      const { metadata, unit_amount } = await once(price_ids, price_id, () => stripe.prices.retrieve(price_id));
+      const found = prices.find(({ plan, interval }) => plan === metadata.plan && interval === metadata.interval);
+      if (!found) return null;
+      const { plan, interval, price_cents: listed_cents } = found;
+      const is_listed = unit_amount === null || unit_amount === listed_cents;
+      return { plan, interval, ...(!is_listed && { price_cents: unit_amount }) };
+    },
+    async periodOf(subscription_id) {
+      const found = await stripe.subscriptions.retrieve(subscription_id).catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+        return null;
+      });
+      const item = found?.items?.data[0];
+      return item ? { start: timeOf(item.current_period_start), end: timeOf(item.current_period_end) } : null;
     },
     async invoiceOf(payment_intent) {
       const payment = { type: 'payment_intent', payment_intent } as const;

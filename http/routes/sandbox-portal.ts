@@ -1,7 +1,7 @@
 // The sandbox's portal: what a user changes at a payment provider, and what such a provider reports by itself, as buttons. Each sends a
 // signed event on the way of the provider's webhook.
 import { randomUUID } from 'node:crypto';
-import { openPayments } from '../../commands/payment.ts';
+import { openPayments, stands } from '../../commands/payment.ts';
 import { CURRENCY, PLANS } from '../../commands/plans.ts';
 import { openSubscriptions } from '../../commands/subscription.ts';
 import { Type } from '../../events/schema.ts';
@@ -116,11 +116,10 @@ async function paymentsOf(user_id: string, { read, payments }: Deps): Promise<Po
     .filter(({ transaction_type }) => transaction_type === 'purchase' || transaction_type === 'subscription')
     .map(({ lot_id }) => lot_id.slice(lot_id.indexOf(':') + 1));
   const found = await Promise.all(ids.map(async (id) => ({ id, state: (await payments.read(id)).state })));
-  return found.flatMap(({ id, state: { received, reversals, lifted } }) =>
-    received
-      ? [{ payment_id: id, ...received, is_reversed: reversals.keys().some((reversal) => !lifted.has(reversal)) }]
-      : [],
-  );
+  return found.flatMap(({ id, state }) => {
+    const is_reversed = state.reversals.values().some((reversal) => stands(reversal, state));
+    return state.received ? [{ payment_id: id, ...state.received, is_reversed }] : [];
+  });
 }
 
 async function aboutPlan(action: Action, user_id: string, at: string, deps: Deps): Promise<PaymentNotice[]> {
@@ -170,9 +169,9 @@ async function aboutPayment(
   { payments }: Deps,
 ): Promise<PaymentNotice[]> {
   const { state } = await payments.read(payment_id);
-  const { received, reversals, lifted } = state;
+  const { received, reversals } = state;
   if (received?.user_id !== user_id) return [];
-  const standing = [...reversals.keys()].filter((reversal_id) => !lifted.has(reversal_id));
+  const standing = [...reversals.values()].filter((each) => stands(each, state)).map(({ reversal_id }) => reversal_id);
   if (action === 'win') return standing.map((reversal_id) => ({ type: 'lifted', at, payment_id, reversal_id }));
   if ((action !== 'refund' && action !== 'dispute') || standing.length > 0) return [];
   const { amount_cents, currency } = received;

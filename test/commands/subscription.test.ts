@@ -80,3 +80,24 @@ test('an active state from before the failure does not settle it', (t) => {
   t.true(types.includes('SubscriptionDowngraded'));
   t.is(subscriptionAt(state, START + GRACE_MS), null);
 });
+
+test('an upgrade that is not paid does not show its plan', (t) => {
+  const paid = (payment_id: string, plan: 'pro' | 'agency', paid_at: string) =>
+    ({ type: 'recordPaid', subscription_id, payment_id, paid_at, plan, interval: 'month' }) as const;
+  const upgraded = become('past_due', day(10));
+  upgraded.subscription.plan = 'agency' as 'pro';
+  const unpaid = [become('active', day(0)), paid('in_1', 'pro', day(0)), upgraded, fail('in_2', day(10))];
+  for (const news of [unpaid, unpaid.toReversed()]) {
+    const { state } = after(news);
+    t.like(subscriptionAt(state, START + 11 * DAY), { plan: 'pro', status: 'past_due', grace_until: day(17) });
+    t.is(subscriptionAt(state, START + 17 * DAY), null);
+  }
+  const active = become('active', day(12));
+  active.subscription.plan = 'agency' as 'pro';
+  for (const news of [
+    [...unpaid, paid('in_2', 'agency', day(12)), active],
+    [active, paid('in_2', 'agency', day(12)), ...unpaid],
+  ]) {
+    t.like(subscriptionAt(after(news).state, START + 13 * DAY), { plan: 'agency', status: 'active' });
+  }
+});

@@ -200,6 +200,7 @@ test('revenue, its movements and its rates equal a plain count, in each currency
               each.day >= from,
           ).length,
           ...{ gross_cents: gross, packages_cents: of('packages'), subscriptions_cents: of('subscriptions') },
+          ...{ credited_cents: of('credited'), outstanding_cents: of('outstanding') },
           ...{ refunds_cents: of('refunds'), disputes_cents: of('disputes') },
           net_cents: gross - of('refunds') - of('disputes'),
         },

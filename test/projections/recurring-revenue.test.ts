@@ -1,6 +1,7 @@
 // The recurring revenue of payments that the provider dates to the same second.
 import test from 'ava';
 import type { LogEvent } from '../../events/vocabulary.ts';
+import { moneyOf } from '../../projections/recurring-revenue.ts';
 import { revenueProjection } from '../../projections/revenue.ts';
 import { countsOf, levelsOf } from '../../readmodels/day-counts.ts';
 import { counterOf, revenueCounts, revenueCustomers } from '../../readmodels/revenue.ts';
@@ -56,5 +57,30 @@ test('of payments of one second the one that ends last counts, then the one for 
     ];
     if (documents_of_first.length === 0) documents_of_first.push(...made);
     t.deepEqual(made, documents_of_first);
+  }
+});
+
+test('cash is what was paid, and a dispute counts from its loss on, in whatever order the news come', (t) => {
+  const received = {
+    ...{ day: '2026-01-31', currency: 'usd', amount_cents: 1900, credited_cents: 1000, outstanding_cents: 0 },
+    is_package: false,
+  };
+  const stepOf = (day: number) => `2026-02-0${day}T00:00:00.000Z`;
+  const dispute = { reversal_id: 'du', kind: 'dispute' as const, currency: 'usd', amount_cents: 1900 };
+  const reversals = [1, 2, 6].map((day) => ({ ...dispute, at: stepOf(day) }));
+  const lifted = [3, 4].map((day) => ({ reversal_id: 'du', at: stepOf(day) }));
+  for (const order of permutations(reversals)) {
+    const entries = moneyOf({ received, reversals: order, lifted });
+    t.deepEqual(
+      entries.map(({ day, name, by }) => `${day} ${name} ${by}`),
+      [
+        '2026-01-31 usd_subscriptions 1900',
+        '2026-01-31 usd_payments 1',
+        '2026-01-31 usd_credited 1000',
+        '2026-02-01 usd_disputes 1900',
+        '2026-02-03 usd_disputes -1900',
+        '2026-02-06 usd_disputes 1900',
+      ],
+    );
   }
 });

@@ -12,6 +12,8 @@ export interface FakeStripe {
   posted: { path: string; form: Record<string, string>; idempotency_key: string | undefined }[];
   /** The invoice that a payment intent paid. */
   invoices: Map<string, string>;
+  /** The subscriptions that it has, as it answers them. */
+  subscriptions: Map<string, object>;
   /** The subscriptions that were ended. */
   ended: string[];
   /** While true, every request is answered 500. */
@@ -36,6 +38,7 @@ export async function openFakeStripe(): Promise<FakeStripe> {
   const fake: Omit<FakeStripe, 'url' | 'close'> = {
     posted: [],
     invoices: new Map(),
+    subscriptions: new Map(),
     ended: [],
     is_down: false,
     unknown_customer: null,
@@ -54,6 +57,7 @@ export async function openFakeStripe(): Promise<FakeStripe> {
         const invoice = fake.invoices.get(query.get('payment[payment_intent]')!);
         return list(invoice === undefined ? [] : [{ id: 'inpay_1', invoice }]);
       }
+      if (path.startsWith('/v1/subscriptions/')) return fake.subscriptions.get(path.split('/').at(-1)!) ?? null;
       return list(configurations);
     }
     if (request.method === 'DELETE') {

@@ -205,6 +205,59 @@ test('invoices and subscriptions name the plan of their price', async (t) => {
   t.deepEqual(await notices('customer.subscription.updated', { ...subscription, metadata: {} }), []);
 });
 
+test('an invoice says how it was settled: by money, by the balance, or not yet', async (t) => {
+  const { notices } = await opened(t);
+  const parent = { subscription_details: { subscription: 'sub_1', metadata: { user_id: 'alice' } } };
+  const invoice = { id: 'in_1', customer: 'cus_1', currency: 'usd', parent, lines: { has_more: false, data: [] } };
+  const settled = async (figures: object) => {
+    const [notice] = (await notices('invoice.paid', { ...invoice, ...figures }))!;
+    const { amount_cents, settled: of } = notice as { amount_cents: number; settled?: object };
+    return [amount_cents, of];
+  };
+  const paid = { total: 2900, amount_due: 2900, amount_paid: 2900, amount_remaining: 0 };
+  t.deepEqual(await settled(paid), [2900, undefined]);
+  const by_balance = { ...paid, amount_due: 1900, amount_paid: 1900, starting_balance: -1000, ending_balance: 0 };
+  t.deepEqual(await settled(by_balance), [2900, { paid_cents: 1900, credited_cents: 1000, outstanding_cents: 0 }]);
+  // Less than can be charged goes on the balance, and is collected with the next invoice.
+  const small = {
+    total: 30,
+    amount_due: 0,
+    amount_paid: 0,
+    amount_remaining: 0,
+    starting_balance: 0,
+    ending_balance: 30,
+  };
+  t.deepEqual(await settled(small), [30, { paid_cents: 0, credited_cents: 0, outstanding_cents: 30 }]);
+  const next = { ...paid, amount_due: 2930, amount_paid: 2930, starting_balance: 30, ending_balance: 0 };
+  t.deepEqual(await settled(next), [2900, { paid_cents: 2930, credited_cents: 0, outstanding_cents: -30 }]);
+  t.deepEqual(await settled({ ...paid, total: -500, amount_due: 0, amount_paid: 0 }), [0, undefined]);
+});
+
+test('a line has its own price and quantity, and a change has the period that Stripe states', async (t) => {
+  const { fake, stripe, notices } = await opened(t);
+  await stripe.checkout(PRO);
+  const price = fake.posted.at(-1)!.form['line_items[0][price]']!;
+  const [start, changed, end] = [1_800_000_000, 1_801_000_000, 1_802_678_400];
+  const parent = { subscription_details: { subscription: 'sub_1', metadata: { user_id: 'alice' } } };
+  const line = {
+    ...{ amount: 5400, quantity: 3, period: { start: changed, end }, pricing: { price_details: { price } } },
+    parent: { subscription_item_details: { proration: true } },
+  };
+  const invoice = { id: 'in_1', customer: 'cus_1', total: 5400, currency: 'usd', parent };
+  const lineOf = async () => {
+    const [notice] = (await notices('invoice.paid', { ...invoice, lines: { has_more: false, data: [line] } }))!;
+    return (notice as { lines: object[] }).lines[0];
+  };
+  t.like(await lineOf(), { quantity: 3, whole_period: undefined });
+  const item = { current_period_start: start, current_period_end: end };
+  fake.subscriptions.set('sub_1', { id: 'sub_1', items: { data: [item] } });
+  t.like(await lineOf(), { whole_period: { start: AT, end: '2027-02-15T08:00:00.000Z' } });
+  // The next period has begun by now.
+  const next = { current_period_start: end, current_period_end: end + 28 * 86_400 };
+  fake.subscriptions.set('sub_1', { id: 'sub_1', items: { data: [next] } });
+  t.like(await lineOf(), { whole_period: undefined });
+});
+
 test('refunds and disputes name the invoice or the payment that they take back', async (t) => {
   const { fake, notices } = await opened(t);
   fake.invoices.set('pi_2', 'in_2');

@@ -111,6 +111,8 @@ const ROWS: readonly { label: string; name: Amount; sign?: '+' | '−' }[] = [
   { label: 'Refunded', name: 'refunds_cents', sign: '−' },
   { label: 'Disputed', name: 'disputes_cents', sign: '−' },
   { label: 'Net revenue', name: 'net_cents' },
+  { label: 'Paid by balances', name: 'credited_cents' },
+  { label: 'Still owed', name: 'outstanding_cents' },
 ];
 
 function Movements({ all }: { all: readonly Revenue[] }) {
