@@ -276,9 +276,9 @@ export class Check implements Task {
     this.#protection = null;
     this.#proxy_id = null;
     const is_last = this.#attempts === this.#rules.retries;
-    return {
-      retry_after_ms: retryDelay(this.#attempts, random(), retry_after_ms, { base_ms: retry_base_ms, is_last }),
-    };
+    const tried_ms = this.#ended_at - this.#first_at;
+    const rules = { base_ms: retry_base_ms, is_last, tried_ms };
+    return { retry_after_ms: retryDelay(this.#attempts, random(), retry_after_ms, rules) };
   }
 
   #failed(code: ErrorCode): Outcome {

@@ -1,5 +1,6 @@
 // A circuit breaker for each origin. After consecutive failures the circuit opens and the origin's URLs wait. Half-open, it
-// sends one trial at a time; if the trials fail too, their failure decides the waiting URLs. Pure: the clock is an argument.
+// sends one trial at a time: some soon, and the last one at the end of the list. If that fails too, its failure decides the
+// waiting URLs. Pure: the clock is an argument.
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../../events/checks.ts';
 
@@ -18,17 +19,19 @@ export type Admission =
   | 'try'
   /** Open: wait for the result of a trial. */
   | 'wait'
-  /** Open after failed trials: their failure decides the URL. */
+  /** Given up: the failure of the last trial decides a URL that has failed by itself. */
   | OriginFailure;
 
 /** Consecutive failed URLs that open the circuit. */
 export const OPENS_AFTER = 10;
 /** Failed trials after which their failure decides the waiting URLs. */
 export const TRIALS = 3;
-/** In base times: the wait for the first trial and the wait after the last trial. Each doubles with every further trial. */
+/** In base times: the wait for the first trial, which doubles for the second. */
 const OPEN_BASES = 2;
-export const GIVEN_UP_BASES = 60;
-const MAX_GIVEN_UP_BASES = 600;
+/** In base times: the wait for the last trial, and for further ones of an origin that is given up. */
+const LAST_BASES = 60;
+/** In base times: at the end of the list the last trial comes this long after the circuit opened, and further ones after the last. */
+const QUIET_BASES = 30;
 /** A failure expires after this long. */
 const FORGOTTEN_AFTER_MS = 15 * 60_000;
 /** Limit on the origins with a circuit. */
@@ -59,11 +62,17 @@ interface Circuit {
   /** Consecutive failed URLs. */
   failures: number;
   failure: OriginFailure;
-  trials: number;
   failed_at: number;
+  trials: number;
   /** Whether a trial is in flight. */
   trying: boolean;
   next_trial_at: number;
+  /** When the next trial may begin at the end of the list. */
+  quiet_trial_at: number;
+  /** Whether the failure of the next trial decides the waiting URLs. */
+  is_last: boolean;
+  /** Whether the failure of such a trial did. */
+  is_given_up: boolean;
 }
 
 export class Circuits {
@@ -82,41 +91,49 @@ export class Circuits {
     return this.#circuits.size;
   }
 
-  admit(origin: string, now: number): Admission {
+  /**
+   * `is_quiet`: the rest of the list is done, or waits as this origin does. `has_failed`: the URL had an attempt of its own at the
+   * origin.
+   */
+  admit(origin: string, now: number, { is_quiet = false, has_failed = false } = {}): Admission {
     const circuit = this.#circuits.get(origin);
     if (circuit === undefined || circuit.failures < OPENS_AFTER) return 'go';
     if (!circuit.trying && now - circuit.failed_at > FORGOTTEN_AFTER_MS) {
       this.#circuits.delete(origin);
       return 'go';
     }
-    if (circuit.trying) return 'wait';
-    if (now >= circuit.next_trial_at) {
-      circuit.trying = true;
-      return 'try';
-    }
-    return circuit.trials < TRIALS ? 'wait' : circuit.failure;
+    if (has_failed && circuit.is_given_up) return circuit.failure;
+    const is_due = now >= circuit.next_trial_at || (is_quiet && now >= circuit.quiet_trial_at);
+    if (circuit.trying || !is_due) return 'wait';
+    circuit.trying = true;
+    return 'try';
   }
 
-  /** Records the failure of a URL's first attempt or of a trial. Retries say nothing new and are not recorded. */
-  failed(origin: string, failure: OriginFailure, now: number, is_trial: boolean): void {
+  /**
+   * Records the failure of a URL's first attempt or of a trial. Retries say nothing new and are not recorded. True when the failure
+   * decides the waiting URLs.
+   */
+  failed(origin: string, failure: OriginFailure, now: number, is_trial: boolean): boolean {
     let circuit = this.#circuits.get(origin);
     if (circuit === undefined || now - circuit.failed_at > FORGOTTEN_AFTER_MS) {
-      circuit = { failures: 0, failure, trials: 0, failed_at: now, trying: false, next_trial_at: 0 };
+      circuit = closedCircuit(failure, now);
       this.#circuits.set(origin, circuit);
     }
-    const { failures } = circuit;
-    if (failures < OPENS_AFTER) {
-      circuit.failures++;
-      circuit.failure = failure;
-      circuit.failed_at = now;
-      if (circuit.failures === OPENS_AFTER) circuit.next_trial_at = now + this.#wait(circuit);
-    } else if (is_trial) {
+    const is_closed = circuit.failures < OPENS_AFTER;
+    if (!is_closed && !is_trial) return false;
+    circuit.failure = failure;
+    circuit.failed_at = now;
+    if (is_closed) {
+      if (++circuit.failures < OPENS_AFTER) return false;
+      circuit.quiet_trial_at = now + QUIET_BASES * this.#base_ms;
+    } else {
       circuit.trying = false;
-      circuit.failure = failure;
-      circuit.failed_at = now;
       circuit.trials++;
-      circuit.next_trial_at = now + this.#wait(circuit);
+      circuit.is_given_up = circuit.is_last;
+      if (circuit.is_last) circuit.quiet_trial_at = now + QUIET_BASES * this.#base_ms;
     }
+    this.#schedule(circuit, now);
+    return circuit.is_given_up;
   }
 
   /** The origin answered: closes its circuit. True when the circuit was open. */
@@ -134,10 +151,16 @@ export class Circuits {
     if (circuit !== undefined) circuit.trying = false;
   }
 
-  #wait({ trials }: Circuit): number {
-    const given_up = trials - TRIALS;
-    const bases =
-      given_up < 0 ? OPEN_BASES * 2 ** trials : Math.min(MAX_GIVEN_UP_BASES, GIVEN_UP_BASES * 2 ** given_up);
-    return this.#base_ms * bases * (0.5 + this.#random() / 2);
+  #schedule(circuit: Circuit, now: number): void {
+    const { trials, quiet_trial_at } = circuit;
+    // A silent origin has taken the time of several trials.
+    circuit.is_last = trials >= TRIALS - 1 || now >= quiet_trial_at || circuit.is_given_up;
+    const bases = circuit.is_last ? LAST_BASES : OPEN_BASES * 2 ** trials;
+    circuit.next_trial_at = now + this.#base_ms * bases * (0.5 + this.#random() / 2);
   }
+}
+
+function closedCircuit(failure: OriginFailure, now: number): Circuit {
+  const trials = { trials: 0, trying: false, next_trial_at: 0, quiet_trial_at: 0, is_last: false, is_given_up: false };
+  return { failures: 0, failure, failed_at: now, ...trials };
 }

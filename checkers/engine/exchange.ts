@@ -177,7 +177,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
 
   /** Whether the server has said nothing for some time. */
   isSilent(now: number): boolean {
-    return this.#phase !== 'body' && now - this.#phase_at > SILENT_MS;
+    return (this.#phase === 'connecting' || this.#phase === 'waiting') && now - this.#phase_at > SILENT_MS;
   }
 
   /** Ends the exchange when one of its limits, also that of its bytes, or the attempt's `deadline` has passed. */

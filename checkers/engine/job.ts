@@ -34,8 +34,6 @@ export class Job extends Check implements Placed {
   asked_at = 0;
   /** The half-open circuit of its origin sends it as the trial. */
   is_trial = false;
-  /** The circuit of its origin has answered for it once. */
-  was_given_up = false;
   /** When the back-off ends. */
   retry_at = 0;
   /** The probe that the check awaits while it is `probing`. */

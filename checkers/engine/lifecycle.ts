@@ -15,7 +15,6 @@
 import { Capacity } from './capacity.ts';
 import { type CheckRules, checkerFault, type Step } from './check.ts';
 import { ChecksInHand } from './checks-in-hand.ts';
-import { GIVEN_UP_BASES, type OriginFailure } from './circuits.ts';
 import type { Exchange } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
 import type { Job } from './job.ts';
@@ -72,7 +71,7 @@ export class Lifecycle {
       backedOff: () => parts.backedOff?.(),
       limitChanged: (host) => this.limitChanged(host),
       unparked: (job, first) => this.#enqueue(job, first),
-      givenUp: (job, failure) => this.#giveUp(job, failure),
+      givenUp: (job, failure) => this.#jobs.finish(job, job.givenUp(failure)),
     });
     this.#scheduler = new Scheduler(this.#capacity.concurrency, (host) => this.origins.hosts.limitOf(host));
     const ended = (job: Job, exchange: Exchange): void => {
@@ -211,7 +210,7 @@ export class Lifecycle {
       }
       this.#scheduler.release(job);
       if (admission === 'parked') job.state = 'parked';
-      else this.#giveUp(job, admission);
+      else this.#jobs.finish(job, job.givenUp(admission));
     }
     return false;
   }
@@ -287,16 +286,6 @@ export class Lifecycle {
     this.#wake();
   }
 
-  /** The circuit of its origin answers for a check: once it waits for a trial at the end of the list, then the failure decides it. */
-  #giveUp(job: Job, failure: OriginFailure): void {
-    if (job.was_given_up || job.purpose === 'probe') {
-      this.#jobs.finish(job, job.givenUp(failure));
-      return;
-    }
-    job.was_given_up = true;
-    this.#backOff(job, GIVEN_UP_BASES * this.rules.retry_base_ms);
-  }
-
   /** Compares a suspect page with a sibling URL that cannot exist. */
   #compare(job: Job): void {
     job.state = 'probing';
@@ -313,10 +302,16 @@ export class Lifecycle {
     else this.#jobs.finish(job, checkerFault(job.attempts));
   }
 
+  /** Nothing is left of the list but requests that get no answer, and what waits. */
+  get #isQuiet(): boolean {
+    const { running, startable } = this.#scheduler;
+    return startable === 0 && this.#names.waiting === 0 && running <= this.#requests.silent;
+  }
+
   #sweep(now: number, late_ms: number): Remaining {
     this.#requests.sweep(now);
     this.#jobs.sweep(now, (job) => this.#enqueue(job, false));
-    this.origins.sweep(now);
+    this.origins.sweep(now, this.#isQuiet);
     // The queue gets back what waits for the machine.
     if (this.#capacity.becomesStarved(now)) this.#jobs.giveBack((job) => job.state !== 'asking');
     else if (this.#capacity.are_names_away) this.#jobs.giveBack((job) => job.state === 'resolving');

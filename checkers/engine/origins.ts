@@ -44,7 +44,8 @@ export class Origins {
    */
   admit(job: Job, now: number): 'go' | 'parked' | OriginFailure {
     if (this.#circuits.size === 0 || job.is_trial) return 'go';
-    const admission = this.#circuits.admit(job.origin, now);
+    const has_failed = job.purpose === 'probe' || (job.attempts > 0 && !job.follows);
+    const admission = this.#circuits.admit(job.origin, now, { has_failed });
     if (admission === 'try') job.is_trial = true;
     if (admission === 'try' || admission === 'go') return 'go';
     if (admission !== 'wait') return admission;
@@ -65,7 +66,8 @@ export class Origins {
     if (is_answer && throttling === null && this.hosts.size === 0 && this.#circuits.size === 0) return;
     const failure = failureOf(exchange, throttling?.is_explicit === true, job.protection);
     if (failure !== null) {
-      if (is_trial || job.attempts === 1) this.#circuits.failed(origin, failure, now, is_trial);
+      const counts = is_trial || job.attempts === 1;
+      if (counts && this.#circuits.failed(origin, failure, now, is_trial)) this.#giveUp(origin, failure);
     } else if (this.#circuits.answered(origin)) {
       this.hosts.restart(host, now);
       this.#options.limitChanged(host);
@@ -82,10 +84,13 @@ export class Origins {
     this.#settle(origin, now);
   }
 
-  /** The caller runs it regularly: it releases hosts whose hold has passed, and lets circuits become half-open. */
-  sweep(now: number): void {
+  /**
+   * The caller runs it regularly: it releases hosts whose hold has passed, and lets circuits become half-open. `is_quiet`: the list is
+   * done but for URLs that wait.
+   */
+  sweep(now: number, is_quiet: boolean): void {
     this.hosts.sweep(now, this.#options.limitChanged);
-    for (const origin of this.#parked.keys()) this.#settle(origin, now);
+    for (const origin of this.#parked.keys()) this.#settle(origin, now, is_quiet);
   }
 
   /** Removes a parked check. */
@@ -99,12 +104,11 @@ export class Origins {
     if (job.is_trial) this.#circuits.dropped(job.origin);
   }
 
-  /** Sends a trial, releases or ends the parked checks of an origin, as its circuit says. */
-  #settle(origin: string, now: number): void {
+  /** Sends a trial or releases the parked checks of an origin, as its circuit says. */
+  #settle(origin: string, now: number, is_quiet = false): void {
     const parked = this.#parked.get(origin);
     if (parked === undefined) return;
-    const admission = this.#circuits.admit(origin, now);
-    if (admission === 'wait') return;
+    const admission = this.#circuits.admit(origin, now, { is_quiet });
     if (admission === 'try') {
       // A random one, since neighbouring URLs may share a fault that the origin does not have.
       const trial = [...parked][Math.floor(this.#options.random() * parked.size)]!;
@@ -113,10 +117,14 @@ export class Origins {
       this.#options.unparked(trial, true);
       return;
     }
+    if (admission !== 'go') return;
     this.#parked.delete(origin);
-    for (const job of parked) {
-      if (admission === 'go') this.#options.unparked(job, false);
-      else this.#options.givenUp(job, admission);
-    }
+    for (const job of parked) this.#options.unparked(job, false);
+  }
+
+  #giveUp(origin: string, failure: OriginFailure): void {
+    const parked = this.#parked.get(origin);
+    this.#parked.delete(origin);
+    for (const job of parked ?? []) this.#options.givenUp(job, failure);
   }
 }

@@ -132,8 +132,8 @@ export class Requests implements ExchangeOwner {
   sweep(now: number): void {
     let silent = 0;
     for (const exchange of this.#in_flight.all) {
-      if (exchange.isSilent(now)) silent++;
       exchange.sweep(now, exchange.check.deadline);
+      if (exchange.isSilent(now)) silent++;
     }
     this.silent = silent;
     this.#connections.sweep();

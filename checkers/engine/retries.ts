@@ -5,25 +5,24 @@ export const RETRY_BASE_MS = 500;
 /** Cap on the wait for a Retry-After, since most rate limits are by the minute. */
 export const RETRY_AFTER_CAP_MS = 60_000;
 
-/** In base times: the least wait before the last attempt, which is made later in the list and not at once. */
+/** In base times: the least time from the first attempt to the last one, which is made later in the list and not at once. */
 const LATER_BASES = 20;
 
 /**
- * Milliseconds to wait before the next attempt: exponential back-off with jitter (`random` in [0, 1)), before the last one at least
- * `LATER_BASES`, and at least the server's `retry_after_ms`, up to the cap. `failures`: failed attempts so far, from 1.
+ * Milliseconds to wait before the next attempt: exponential back-off with jitter (`random` in [0, 1)), before the last one until
+ * `LATER_BASES` after the first, and at least the server's `retry_after_ms`, up to the cap. `failures`: failed attempts so far, from 1.
+ * `tried_ms`: since the first attempt began; that of a silent host has taken long enough by itself.
  * @example retryDelay(3, 0, null) // 1_000: a half of 500 × 2²
  */
 export function retryDelay(
   failures: number,
   random: number,
   retry_after_ms: number | null,
-  { base_ms = RETRY_BASE_MS, is_last = false }: { base_ms?: number; is_last?: boolean } = {},
+  { base_ms = RETRY_BASE_MS, is_last = false, tried_ms = 0 } = {},
 ): number {
-  const first_ms = is_last ? LATER_BASES * base_ms : base_ms;
-  const back_off = jittered(
-    backOffMs(is_last ? 0 : failures - 1, { first_ms, longest_ms: Number.POSITIVE_INFINITY }),
-    random,
-  );
+  const exponential = backOffMs(failures - 1, { first_ms: base_ms, longest_ms: Number.POSITIVE_INFINITY });
+  const later_ms = is_last ? jittered(LATER_BASES * base_ms, random) - tried_ms : 0;
+  const back_off = Math.max(jittered(exponential, random), later_ms);
   if (retry_after_ms === null) return back_off;
   return Math.max(back_off, Math.min(retry_after_ms, RETRY_AFTER_CAP_MS) + random * base_ms);
 }

@@ -56,10 +56,10 @@ test('a trial that gets an answer closes the circuit', (t) => {
   t.is(circuits.admit(ORIGIN, 200), 'go');
 });
 
-test('the wait doubles after each failed trial, with a random part', (t) => {
+test('the wait doubles after a failed trial, with a random part, and the last trial comes later', (t) => {
   for (const [random, waits] of [
-    [0, [100, 200, 400]],
-    [0.5, [150, 300, 600]],
+    [0, [100, 200, 3000]],
+    [0.5, [150, 300, 4500]],
   ] as const) {
     const circuits = failedBy(OPENS_AFTER, random);
     let now = 0;
@@ -83,19 +83,39 @@ function givenUp(): { circuits: Circuits; now: number } {
   return { circuits, now };
 }
 
-test('after the last trial its failure is the outcome of the waiting URLs', (t) => {
+test('after the last trial its failure is the outcome of URLs that failed by themselves, and others wait for a further one', (t) => {
   const { circuits, now } = givenUp();
-  t.deepEqual(circuits.admit(ORIGIN, now), { ...GONE, error_code: 'dns_failed' });
+  t.deepEqual(circuits.admit(ORIGIN, now, { has_failed: true }), { ...GONE, error_code: 'dns_failed' });
+  t.is(circuits.admit(ORIGIN, now), 'wait');
 });
 
-test('a given-up origin gets single trials, ever later, and one failure is the outcome of all', (t) => {
+test('a given-up origin gets single trials, whose failure is the outcome of all that wait', (t) => {
   const { circuits, now } = givenUp();
   const first = nextTrial(circuits, now);
   t.is(first - now, 60 * BASE_MS * 0.75);
   t.is(circuits.admit(ORIGIN, first), 'wait');
-  circuits.failed(ORIGIN, GONE, first, true);
-  t.deepEqual(circuits.admit(ORIGIN, first), GONE);
-  t.is(nextTrial(circuits, first) - first, 120 * BASE_MS * 0.75);
+  t.true(circuits.failed(ORIGIN, GONE, first, true));
+  t.is(nextTrial(circuits, first) - first, 60 * BASE_MS * 0.75);
+});
+
+test('at the end of the list the last trial comes thirty base times after the circuit opened', (t) => {
+  const circuits = failedBy(OPENS_AFTER);
+  for (let i = 1; i < TRIALS; i++) t.false(circuits.failed(ORIGIN, GONE, nextTrial(circuits, 0), true));
+  t.is(circuits.admit(ORIGIN, 30 * BASE_MS - 1, { is_quiet: true }), 'wait');
+  t.is(circuits.admit(ORIGIN, 30 * BASE_MS), 'wait', 'the list goes on');
+  t.is(circuits.admit(ORIGIN, 30 * BASE_MS, { is_quiet: true }), 'try');
+  t.true(circuits.failed(ORIGIN, GONE, 30 * BASE_MS, true));
+  t.is(circuits.admit(ORIGIN, 60 * BASE_MS - 1, { is_quiet: true }), 'wait');
+  t.is(circuits.admit(ORIGIN, 60 * BASE_MS, { is_quiet: true }), 'try');
+});
+
+test('a trial that was silent for as long as that is followed by the last one', (t) => {
+  const circuits = failedBy(OPENS_AFTER);
+  nextTrial(circuits, 0);
+  t.false(circuits.failed(ORIGIN, GONE, 31 * BASE_MS, true));
+  t.is(circuits.admit(ORIGIN, 31 * BASE_MS), 'wait');
+  t.is(circuits.admit(ORIGIN, 31 * BASE_MS, { is_quiet: true }), 'try');
+  t.true(circuits.failed(ORIGIN, GONE, 46 * BASE_MS, true));
 });
 
 test('a trial without a result makes room for another one', (t) => {
@@ -243,6 +263,26 @@ test('a host that recovers after its trials gets its URLs at the end of the list
     `${failed.length} had a request of their own that failed`,
   );
   t.true(failed.every(({ attempts, by_circuit }) => attempts === 1 && by_circuit === undefined));
+  await engine.close();
+});
+
+test('a silent host delays the end of a short list by no more than four time limits', async (t) => {
+  const site = await startTestSite({ behaviours: { '/silent/*': () => undefined, '/p/*': fine } });
+  let now = 0;
+  const engine = createEngine(
+    { ...SETTINGS, per_host: 10, timeout_ms: 3000 },
+    { lookup, now: () => now, retry_base_ms: 100 },
+  );
+  t.teardown(() => site.close());
+  const silent = range(30, (i) => engine.check(`http://silent.example:${site.port}/silent/${i}`));
+  const few = range(3, (i) => engine.check(`http://few.example:${site.port}/silent/${i}`));
+  const alive = range(30, (i) => engine.check(`${site.origin}/p/${i}`));
+  const outcomes = await passing(Promise.all([...silent, ...few, ...alive]), () => (now += 50));
+  t.true(now < 4 * 3000, `${now} ms of the engine's clock`);
+  for (const outcome of outcomes.slice(0, 33))
+    t.like(outcome, { verdict: 'unreachable', error_code: 'response_timeout', status_code: null });
+  t.true(outcomes.slice(33).every(({ verdict }) => verdict === 'ok'));
+  t.true(outcomes.slice(30, 33).every(({ attempts }) => attempts === 3));
   await engine.close();
 });
 

@@ -17,6 +17,8 @@ test('the last attempt is made later, and not at once', (t) => {
   t.is(retryDelay(2, 0, null, last), 1000);
   t.is(retryDelay(1, 0.99, null, last), 1990);
   t.is(retryDelay(2, 0, 3000, last), 3000);
+  t.is(retryDelay(2, 0, null, { ...last, tried_ms: 700 }), 300);
+  t.is(retryDelay(2, 0, null, { ...last, tried_ms: 30_000 }), 100, 'silence has taken the time already');
 });
 
 test('the engine waits as long as the server asks, up to the cap', (t) => {
