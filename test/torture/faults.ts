@@ -1,6 +1,7 @@
 // What goes wrong with a shape, one thing after the other and at times two at once, until the time is up; then all of it is
 // taken back.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import { fairNow, slowness } from './fair-clock.ts';
 import type { Random } from './random.ts';
 import type { Shape } from './shapes.ts';
@@ -45,8 +46,13 @@ interface Fault {
   run(): Promise<void>;
 }
 
-/** `violated`: hears of a role that was asked to end and did not end well. */
-export function openFaults(shape: Shape, random: Random, violated: (what: string) => void): Faults {
+/** `violated`: hears of a role that was asked to end and did not end well. `rebuild` asks the service to make a projection anew. */
+export function openFaults(
+  shape: Shape,
+  random: Random,
+  violated: (what: string) => void,
+  rebuild: (projection: string) => Promise<void>,
+): Faults {
   const spans: Span[] = [];
   const counts = new Map<string, number>();
   const { processes, servers, disk } = shape;
@@ -94,6 +100,7 @@ export function openFaults(shape: Shape, random: Random, violated: (what: string
       weight: 2,
       run: () => troubling(processes, (role) => role.freeze(PAST_LEASE_MS)),
     },
+    { kind: 'a rebuild', weight: 2, run: () => rebuild(random.pick(ALL_PROJECTIONS).name) },
     { kind: 'a step of the clock', weight: 2, run: () => shape.step(random.pick(OFFSETS_MS)) },
   ];
   if (disk) {

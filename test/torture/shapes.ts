@@ -52,6 +52,9 @@ export interface Shape {
   /** Of the processes' logs. */
   folder: string;
   processes: readonly Supervised[];
+  /** The one of them that has the role http, and the port of its probes. */
+  http: Supervised;
+  probe_url: string;
   servers: readonly Server[];
   /** Null where this machine lets nobody fill a disk; then `disk_refused` says why. */
   disk: { fill(): Promise<void>; empty(): Promise<void> } | null;
@@ -77,7 +80,7 @@ export async function openShape(
   const servers = name === 'servers' ? await startServers(folder, findNatsServer(), ended_by_itself) : null;
   const database = `torture_${randomBytes(6).toString('hex')}`;
   const mongodbOf = (port: number) => `mongodb://127.0.0.1:${port}/${database}?directConnection=true`;
-  const port = await freePort();
+  const [port, probe_port] = [await freePort(), await freePort()];
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env;
   const env = {
     PATH,
@@ -106,7 +109,12 @@ export async function openShape(
     }),
   };
   const processes = ROLES[name].map((roles, n) => {
-    const of_role = { ROLES: roles, PORT: roles.includes('http') ? String(port) : '0' };
+    const has_http = roles.includes('http');
+    const of_role = {
+      ROLES: roles,
+      PORT: has_http ? String(port) : '0',
+      ...(has_http && { METRICS_PORT: String(probe_port) }),
+    };
     const process_name = `${name}/${roles === 'http,projector,processes,checker' ? 'all' : roles.replace(',', '+')}-${n}`;
     return supervise(
       {
@@ -126,6 +134,8 @@ export async function openShape(
     data_dir,
     folder,
     processes,
+    http: processes[0]!,
+    probe_url: `http://127.0.0.1:${probe_port}`,
     servers: servers ? Object.values(servers) : [],
     disk: disk.refused === null ? disk : null,
     disk_refused: disk.refused,

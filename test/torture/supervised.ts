@@ -23,6 +23,8 @@ export interface Supervised {
   name: string;
   /** Undefined while it does not run. */
   pid(): number | undefined;
+  /** The number of this run, which each start, each pause and its end make another one; null while it does not run, or stands still. */
+  run(): number | null;
   /** The last lines of its log, joined. */
   lastLines(): string;
   /** kill -9; after a while it runs again. */
@@ -44,10 +46,13 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
   /** Whether the end that comes is asked for. */
   let asked = false;
   let over = false;
+  let run = 0;
+  let is_frozen = false;
 
   function start(): void {
     if (over) return;
     asked = false;
+    run++;
     const log = openSync(log_file, 'a');
     const started = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', log, log] });
     closeSync(log);
@@ -68,6 +73,7 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
     if (!isRunning()) return null;
     const ending = child!;
     asked = true;
+    run++;
     const exited = once(ending, 'exit');
     ending.kill('SIGCONT');
     ending.kill(signal);
@@ -85,6 +91,7 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
   process.once('exit', kill);
   return {
     name,
+    run: () => (isRunning() && !is_frozen && !asked ? run : null),
     pid: () => (isRunning() ? child!.pid : undefined),
     lastLines,
     async kill(down_ms) {
@@ -102,9 +109,12 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
     },
     async freeze(ms) {
       const frozen = child;
+      is_frozen = true;
       frozen?.kill('SIGSTOP');
       await sleep(ms);
       frozen?.kill('SIGCONT');
+      is_frozen = false;
+      run++;
     },
     async stop() {
       // One that is about to start again does, so that what it is asked for is answered.

@@ -1,4 +1,4 @@
-// Tortures the service in three shapes at once: random clients, random faults, then quiet, and everything is held to a model.
+// Tortures the service in three shapes at once: random clients, a stranger, random faults, then quiet, and everything is held to a model.
 //   TORTURE_SECONDS=600 TORTURE_SEED=1 TORTURE_SHAPES=embedded,apart,servers npm run torture
 // The exit code is 1 when anything does not hold, with a line for each violation; `--tap` prints the sentences as TAP.
 // The shape "servers" wants MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
+import { openTestClient } from '../support/service.ts';
 import { type Client, openClient, type Watch } from './clients.ts';
 import { expireResults } from './expiry.ts';
 import { fairNow } from './fair-clock.ts';
@@ -16,6 +17,7 @@ import { openLogView } from './log-view.ts';
 import { CHECKS, checkStores, type Evidence, type Findings, unsettled } from './model.ts';
 import { openRandom, type Random } from './random.ts';
 import { answers, openShape, SHAPES, type ShapeName } from './shapes.ts';
+import { bother, lookAtHttp, readSteadily } from './stranger.ts';
 import { openTarget } from './target.ts';
 
 const USERS = 4;
@@ -63,14 +65,26 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
         counts.set(what, (counts.get(what) ?? 0) + 1);
       },
     };
+    const tokenOf = (user_id: string, is_admin: boolean) =>
+      issueLocalToken(shape.data_dir, { user_id, email: null, is_admin, hours: 24 * 30 });
     const clients: Client[] = [];
     for (let n = 0; n < USERS; n++) {
       const user_id = `user${n}`;
-      const token = await issueLocalToken(shape.data_dir, { user_id, email: null, is_admin: false, hours: 24 * 30 });
+      const token = await tokenOf(user_id, false);
       clients.push(await openClient(shape, target, random.fork(user_id), { user_id, token }, log, watch));
     }
-    const faults = openFaults(shape, random.fork('faults'), (what) =>
-      about('every role stops cleanly').broken.push(what),
+    const admin = openTestClient(shape.url, await tokenOf('admin', true));
+    const rebuild = async (projection: string) => {
+      const asking = admin.ask('POST', `/admin/projections/${projection}/rebuild`, {});
+      // It may be killed, frozen or without its stores.
+      const answer = await asking.catch(() => null);
+      if (answer && ![202, 404, 503].includes(answer.status)) watch.violated(`a rebuild was answered ${answer.status}`);
+    };
+    const faults = openFaults(
+      shape,
+      random.fork('faults'),
+      (what) => about('every role stops cleanly').broken.push(what),
+      rebuild,
     );
     current = faults.current;
     const view = openLogView(log);
@@ -79,7 +93,20 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     const looking = setInterval(() => void view.follow().catch(() => {}), LOOK_MS);
     const for_ms = seconds * 1000;
     const expiring = expireResults(shape, log, random.fork('expiry'), for_ms);
-    await Promise.all([faults.run(for_ms), expiring, ...clients.map((client) => client.run(for_ms))]);
+    const http = lookAtHttp(
+      shape,
+      about('the probe of http answers whatever is asked of it'),
+      about('http keeps its memory'),
+      current,
+    );
+    const bothering = bother(shape, random.fork('stranger'), watch, for_ms);
+    const paths = () => clients.flatMap(({ gateway, submitted }) => readsOf(gateway.token, submitted));
+    const reading = readSteadily(shape, paths, watch, for_ms);
+    await Promise.all([
+      ...[faults.run(for_ms), expiring, bothering, reading],
+      ...clients.map((client) => client.run(for_ms)),
+    ]);
+    await http.stop();
     clearInterval(looking);
     alone.looked = faults.spans.length;
     const ready = about('/readyz is 200 at the end');
@@ -114,6 +141,12 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     await shape.close();
   }
   return { name, counts, findings, folder };
+}
+
+/** Cheap reads of a user: the balance, and the newest jobs. */
+function readsOf(token: string, submitted: Client['submitted']): { path: string; token: string }[] {
+  const job_ids = submitted.slice(-3).flatMap(({ job_ids: ids }) => [...ids]);
+  return ['/users/me/credits', ...job_ids.map((id) => `/jobs/${id}`)].map((path) => ({ path, token }));
 }
 
 async function settle(evidence: Evidence, found: Findings): Promise<void> {
