@@ -6,9 +6,6 @@ import test from 'ava';
 /** `test` where all of the programs are on the PATH, or under CI; else `test.skip`. */
 export const testWith = (...programs: string[]) => (process.env.CI || programs.every(isInstalled) ? test : test.skip);
 
-/** For a program that the gate may lack too. */
-export const testWhereInstalled = (...programs: string[]) => (programs.every(isInstalled) ? test : test.skip);
-
 function isInstalled(program: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => {
     try {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { StartedTestContainer } from 'testcontainers';
 
-const SUITES = ['nats', 'mongodb', 'eventstoredb', 's3'] as const;
+const SUITES = ['nats', 'mongodb', 'eventstoredb', 's3', 'proxies'] as const;
 export type SuiteName = (typeof SUITES)[number];
 
 export interface ServerSource {
