@@ -11,12 +11,19 @@ export function withoutPassword(text: string): string {
   if (!text.includes('@')) return text;
   const parsed = URL.parse(text);
   if (parsed !== null && parsed.host !== '') {
-    if (parsed.password === '') return text;
+    // The parser takes what follows the first URL of a text for its path.
+    if (parsed.password === '') return text.includes(' ') ? withoutLaterPasswords(text) : text;
     parsed.password = '';
     return parsed.href;
   }
   return OF_ADDRESSES.has(parsed?.protocol) ? text : withoutPasswords(text);
 }
+
+const withoutLaterPasswords = (text: string): string =>
+  text
+    .split(' ')
+    .map((word) => (word.includes('//') ? withoutPassword(word) : word))
+    .join(' ');
 
 const ENDS_AUTHORITY = new Set('/\\?#"<>');
 const isEnd = (character: string) => ENDS_AUTHORITY.has(character) || character.trim() === '';

@@ -21,7 +21,12 @@ test('a password of a submitted URL is neither shown nor kept', async (t) => {
   const shown: [string, string][] = [];
   const look = async (what: string, body: unknown) => void shown.push([what, JSON.stringify(body)]);
 
-  const notes = [`see http://ada:${SECRET}@127.0.0.1:9/d`, 'Mail:bob@example.com', '', ''];
+  const notes = [
+    `see http://ada:${SECRET}@127.0.0.1:9/d`,
+    'Mail:bob@example.com',
+    `http://a.example/ or http://ada:${SECRET}@127.0.0.1:9/e`,
+    '',
+  ];
   const rows = CSV.split('\n').map((url, n) => `${url},${notes[n]}`);
   const made = await ada.upload(`url,note\n${rows.join('\n')}\n`);
   await look('the job', made.body);
