@@ -7,6 +7,7 @@ import type { CreditsLedger } from './credits.ts';
 import { type BonusClaim, openBonusClaims } from './signup-bonus.ts';
 import {
   decideBonus,
+  endSessions,
   erase,
   type IdentityReport,
   isErased,
@@ -41,8 +42,10 @@ export interface Accounts {
   ): Promise<Fingerprinted>;
   /** Records what the identity provider's webhook reports. Refused as `user_erased`. */
   report(reported: IdentityReport, context: CommandContext): Promise<Done>;
-  /** The user as the log has them now: the role as the last token said, and whether they were erased. */
-  find(user_id: string): Promise<{ is_admin: boolean; is_erased: boolean }>;
+  /** The user as the log has them now: the role as the last token said, whether they were erased, and how often all sessions were ended. */
+  find(user_id: string): Promise<{ is_admin: boolean; is_erased: boolean; endings: number }>;
+  /** Ends all sessions that began before, whether or not a read model has them. */
+  endSessions(user_id: string, context: CommandContext): Promise<Done>;
   /** Asks for the erasure of a user whom the identity provider deleted, also of one who never came. */
   erase(user_id: string, context: CommandContext): Promise<Done>;
 }
@@ -106,8 +109,9 @@ export function openAccounts(
       aggregate.handle(userStream(reported.user_id), context, (user) => report(user, reported)),
     async find(user_id) {
       const { state } = await aggregate.read(userStream(user_id));
-      return { is_admin: state.is_admin, is_erased: isErased(state) };
+      return { is_admin: state.is_admin, is_erased: isErased(state), endings: state.endings };
     },
+    endSessions: (user_id, context) => aggregate.handle(userStream(user_id), context, endSessions),
     erase: (user_id, context) =>
       aggregate.handle(userStream(user_id), context, (user) => erase(user, { unknown_too: true })),
   };

@@ -9,7 +9,7 @@ export type SessionState = 'none' | 'ended' | Required<SessionBegun>;
 
 export const initial = (): SessionState => 'none';
 export const evolve = evolveBy<SessionState, SessionEvent>({
-  SessionBegun: (_, begun) => ({ is_admin: false, ...begun }),
+  SessionBegun: (_, begun) => ({ is_admin: false, endings: 0, ...begun }),
   SessionEnded: () => 'ended',
 });
 

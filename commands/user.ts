@@ -26,6 +26,8 @@ export interface User {
   /** What administrators wrote of the user. */
   notes: string | null;
   is_starred: boolean;
+  /** How often all sessions were ended. */
+  endings: number;
 }
 
 export const initial = (): User => ({
@@ -41,6 +43,7 @@ export const initial = (): User => ({
   usage_correction: null,
   notes: null,
   is_starred: false,
+  endings: 0,
 });
 
 const GONE = { email: null, name: null, fingerprint: null, fingerprints_at: [], notes: null };
@@ -68,6 +71,7 @@ export const evolve = evolveBy<User, UserEvent>({
   NotesUpdated: (user, { notes }) => ({ ...user, notes }),
   UserStarred: (user) => ({ ...user, is_starred: true }),
   UserUnstarred: (user) => ({ ...user, is_starred: false }),
+  SessionsEnded: (user) => ({ ...user, endings: user.endings + 1 }),
   UserErased: (user) => ({ ...user, ...GONE, status: 'erased' }),
   UserForgotten: (user) => ({ ...user, ...GONE, status: 'forgotten' }),
 });
@@ -199,6 +203,11 @@ export function star(user: Readonly<User>, is_starred: boolean | null): Decision
   if (is_starred === user.is_starred) return { events: [] };
   return { events: [{ type: user.is_starred ? 'UserUnstarred' : 'UserStarred', data: {} }] };
 }
+
+/** Ends all sessions that the user has. Without an account there are none, and an erased user has none. */
+export const endSessions = ({ status }: Readonly<User>): Decision<UserEvent> => ({
+  events: status === 'registered' ? [{ type: 'SessionsEnded', data: {} }] : [],
+});
 
 /** Asks for the erasure of a user, which the processes carry out. `unknown_too`: also for a user who never came. */
 export function erase({ status }: Readonly<User>, { unknown_too = false } = {}): Decision<UserEvent> {

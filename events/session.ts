@@ -10,6 +10,8 @@ export const SESSION_EVENTS = {
     expires_at: Type.String({ format: 'date-time' }),
     /** Whether the user signed in as an administrator; absent in older events, whose cookies are taken no more. */
     is_admin: Type.Optional(Type.Boolean()),
+    /** How many `SessionsEnded` the user's stream had then; absent for none. The session ends with the next one. */
+    endings: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
   /** The user signed out, or ended it from elsewhere, or an administrator did. */
   SessionEnded: event({}),

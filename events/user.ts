@@ -42,6 +42,8 @@ export const USER_EVENTS = {
   /** Administrators see starred users first. */
   UserStarred: event({}),
   UserUnstarred: event({}),
+  /** The user, or an administrator, ended all sessions of browsers that had begun. */
+  SessionsEnded: event({}),
   /** The user's erasure is asked for. The service refuses the user from now on, and removes all that it keeps of them. */
   UserErased: event({}),
   /** The erasure is done: everything is removed, and the user's key is destroyed. */

@@ -11,7 +11,7 @@ export const erasuresProjection: Projection = projection({
   ignores: [
     ...(['UserRegistered', 'UserUpdated', 'IdentityReported', 'FingerprintRecorded'] as const),
     ...(['SignupBonusApproved', 'SignupBonusWithheld', 'UsageLimitSet', 'UsageSet'] as const),
-    ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred'] as const),
+    ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
   ],
   begin: (open) => open(erasures),
   on: {

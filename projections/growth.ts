@@ -37,7 +37,7 @@ export const growthProjection: Projection = projection({
   ignores: [
     ...(['UserUpdated', 'IdentityReported', 'SignupBonusApproved', 'SignupBonusWithheld'] as const),
     ...(['UsageLimitSet', 'UsageSet'] as const),
-    ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred'] as const),
+    ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
   ],
   async begin(open, events): Promise<Page> {
     const ids = events.map(userOf).filter((user_id) => user_id !== null);

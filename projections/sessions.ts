@@ -19,6 +19,7 @@ export const sessionsProjection: Projection = projection({
       ]);
     },
     SessionEnded: ({ stream }, documents) => documents.write([{ delete: idOf(stream) }]),
+    SessionsEnded: removeSessions,
     UserErased: removeSessions,
     // A sign-in that had begun before the erasure may have begun a session after it.
     UserForgotten: removeSessions,

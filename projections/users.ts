@@ -20,7 +20,9 @@ export const usersProjection: Projection = projection({
   version: 2,
   collections: [users],
   covers: ['user'],
-  ignores: [...(['UserRoleSeen', 'SignupBonusApproved', 'UsageSet', 'UserStarred', 'UserUnstarred'] as const)],
+  ignores: [
+    ...(['UserRoleSeen', 'SignupBonusApproved', 'UsageSet', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
+  ],
   begin: (): Page => [],
   on: {
     UserRegistered: ({ data: { user_id, email }, metadata: { at } }, page) =>

@@ -53,6 +53,7 @@ const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> | null } & Readon
   NotesUpdated: { action: 'notes_updated', facts: ofUser },
   UserStarred: { action: 'user_starred', facts: ofUser },
   UserUnstarred: { action: 'user_unstarred', facts: ofUser },
+  SessionsEnded: { action: 'sessions_ended', facts: ofUser },
   UserErased: { action: 'user_erased', facts: ofUser },
   DomainBlocked: { action: 'domain_blocked', facts: ofDomain },
   DomainBlockUpdated: { action: 'domain_block_updated', facts: ofDomain },

@@ -17,10 +17,15 @@ interface Browser {
 }
 
 /** A browser that a one-time link has signed in. */
-async function signIn(t: ExecutionContext, user_id: string, { is_admin = false } = {}): Promise<Browser> {
-  const code = await issueLocalCode(service.data_dir, { user_id, email: null, is_admin, hours: 1 });
+async function signIn(
+  t: ExecutionContext,
+  user_id: string,
+  { is_admin = false } = {},
+  at: Pick<TestService, 'data_dir' | 'url'> = service,
+): Promise<Browser> {
+  const code = await issueLocalCode(at.data_dir, { user_id, email: null, is_admin, hours: 1 });
   const headers = { 'content-type': 'application/json' };
-  const begun = await fetch(`${service.url}/console/session`, {
+  const begun = await fetch(`${at.url}/console/session`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ code }),
@@ -29,7 +34,7 @@ async function signIn(t: ExecutionContext, user_id: string, { is_admin = false }
   const cookie = begun.headers.get('set-cookie')!.split(';')[0]!;
   return {
     ask: async (method, path) =>
-      answerOf(await fetch(`${service.url}${path}`, { method, headers: { cookie, 'x-console': '1' } })),
+      answerOf(await fetch(`${at.url}${path}`, { method, headers: { cookie, 'x-console': '1' } })),
   };
 }
 
@@ -75,6 +80,26 @@ test('administrators see the sessions of a user, and end them', async (t) => {
   t.is((await root.ask('DELETE', path)).status, 204);
   t.is((await carol.ask('GET', '/users/me')).status, 401);
   t.is((await root.ask('GET', path)).body.total, 0);
+  t.is((await root.ask('DELETE', path)).status, 204, 'again, where there is nothing to end');
+  const trail = (await root.ask('GET', '/admin/audit-trail?user_id=carol')).body.items as object[];
+  t.is(trail.length, 1);
+  t.like(trail[0], { action: 'sessions_ended', admin_id: 'root', user_id: 'carol' });
+});
+
+test('all sessions end at once, also while no projector knows of them, by their user or by an administrator', async (t) => {
+  const alone = await startTestService({ ROLES: 'http' });
+  t.teardown(() => alone.stop());
+  const browsers = await Promise.all([1, 2, 3].map(() => signIn(t, 'gina', {}, alone)));
+  const other = await signIn(t, 'hans', {}, alone);
+  const root = await alone.client('root', { is_admin: true });
+  const looked = () => Promise.all([...browsers, other].map(async (one) => (await one.ask('GET', '/users/me')).status));
+  t.deepEqual(await looked(), [200, 200, 200, 200]);
+  t.is((await browsers[0]!.ask('DELETE', '/users/me/sessions')).status, 204);
+  t.deepEqual(await looked(), [401, 401, 401, 200]);
+  browsers.splice(0, 3, await signIn(t, 'gina', {}, alone));
+  t.deepEqual(await looked(), [200, 200], 'a session that begins after it');
+  t.is((await root.ask('DELETE', '/admin/users/gina/sessions')).status, 204);
+  t.deepEqual(await looked(), [401, 200]);
 });
 
 test('a session of an administrator ends with the role', async (t) => {

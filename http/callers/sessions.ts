@@ -40,13 +40,15 @@ export function openBrowserSessions(
 
   /** Whether the session is open and began as the cookie says, and its user still has the role that it was given for. */
   async function isOpen({ jti, sub: user_id, is_admin, exp }: Kept): Promise<boolean> {
-    const begun = await sessions.find(jti);
-    const is_as_begun =
+    const [begun, user] = await Promise.all([sessions.find(jti), accounts.find(user_id)]);
+    return (
       begun !== null &&
       begun.user_id === user_id &&
       begun.is_admin === is_admin &&
-      Math.floor(Date.parse(begun.expires_at) / 1000) === exp;
-    return is_as_begun && (!is_admin || (await accounts.find(user_id)).is_admin);
+      begun.endings === user.endings &&
+      Math.floor(Date.parse(begun.expires_at) / 1000) === exp &&
+      (!is_admin || user.is_admin)
+    );
   }
 
   return {
@@ -54,7 +56,9 @@ export function openBrowserSessions(
       const { user_id, email, name, is_admin } = user;
       if ((await accounts.see(user, context)) === 'erased') throw invalidToken();
       const expires_at = new Date(context.now + lasts_s * 1000).toISOString();
-      accepted(await sessions.begin(id, { user_id, expires_at, is_admin }, context), 401);
+      // Whoever ends all sessions from here on ends this one too.
+      const { endings } = await accounts.find(user_id);
+      accepted(await sessions.begin(id, { user_id, expires_at, is_admin, endings }, context), 401);
       const kept = { jti: id, sub: user_id, email, ...(name !== undefined && { name }), is_admin };
       return await cookie.made(kept satisfies Omit<Kept, 'exp'>, lasts_s, context.now);
     },

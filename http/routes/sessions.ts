@@ -1,26 +1,25 @@
 // The sessions of browsers: users list and end theirs, administrators those of a user.
-import type { CommandContext } from '../../commands/aggregate.ts';
+import { type CommandContext, notRefused } from '../../commands/aggregate.ts';
 import { NO_SUCH_SESSION, openSessions } from '../../commands/sessions.ts';
-import type { Position } from '../../events/event-store.ts';
 import { Type } from '../../events/schema.ts';
-import { NEWEST_FIRST } from '../../readmodels/pages.ts';
+import { NEWEST_FIRST, type Page, pageOf } from '../../readmodels/pages.ts';
 import { type SessionDocument, sessions as sessionDocuments } from '../../readmodels/sessions.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { accepted, BEHIND, retryLater } from '../errors.ts';
+import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { asThrown, routeOf } from '../route.ts';
 import { Time } from '../schemas.ts';
 import { params as userParams } from './admin-users.ts';
 
-const wire = ({ log, sessions, read, passed, now }: Parts) => ({
-  ...{ log, passed, now, browser: sessions, commands: openSessions(log) },
+const wire = ({ log, accounts, sessions, read, passed, now }: Parts) => ({
+  ...{ log, accounts, passed, now, browser: sessions, commands: openSessions(log) },
   read: read({ sessions: sessionDocuments }),
 });
 type Deps = ReturnType<typeof wire>;
 const mine = routeOf<Deps>(GATEWAY, 'account');
 const administration = routeOf<Deps>(GATEWAY, 'administration');
 
-/** The most sessions that a list shows, and that one request ends. */
+/** The most sessions that a list shows. */
 const MOST = 1000;
 
 const SessionView = Type.Object(
@@ -44,15 +43,15 @@ const example = {
 };
 const page = {
   200: {
-    description: 'The sessions, without ended ones.',
+    description: `The newest ${MOST} sessions, without ended ones, and how many there are.`,
     schema: Type.Object({ items: Type.Array(SessionView), total: Type.Integer() }),
     example: { items: [example], total: 1 },
   },
 };
 
-async function openOnes(user_id: string, { read, now }: Deps): Promise<SessionDocument[]> {
-  const found = await read.sessions.find({ user_id }, { sort: NEWEST_FIRST, limit: MOST });
-  return found.filter(({ expires_at }) => Date.parse(expires_at) > now());
+function openOnes(user_id: string, limit: number, { read, now }: Deps): Promise<Page<SessionDocument>> {
+  const filter = { user_id, expires_at: { $gt: new Date(now()).toISOString() } };
+  return pageOf(read.sessions, filter, NEWEST_FIRST, { limit, offset: 0 });
 }
 
 /** Waits for the read model to have what the log has now; false when it stays behind. */
@@ -62,21 +61,18 @@ async function listOf(user_id: string, cookies: string, deps: Deps) {
   // A browser that has just signed in knows no position to wait for.
   await caughtUp(deps);
   const current = await deps.browser.idOf(cookies);
-  const items = (await openOnes(user_id, deps)).map(({ _id: id, user_id: _, ...session }) => ({
-    ...{ id, ...session },
-    is_current: id === current,
+  const { items, total } = await openOnes(user_id, MOST, deps);
+  const views = items.map(({ _id: id, created_at, expires_at, is_admin }) => ({
+    ...{ id, created_at, expires_at, is_admin, is_current: id === current },
   }));
-  return { body: { items, total: items.length } };
+  return { body: { items: views, total } };
 }
 
-/** Ends every session that began before now. */
+/** Ends every session that began before now, by one event of the user, which counts also while no projector is there. */
 async function endAll(user_id: string, context: CommandContext, deps: Deps) {
-  if (!(await caughtUp(deps))) throw retryLater(503, 'unavailable', BEHIND);
-  let position: Position | undefined;
-  for (const { _id: session_id } of await openOnes(user_id, deps)) {
-    position = accepted(await deps.commands.end({ session_id, user_id }, context), 404).position;
-  }
-  return { status: 204, ...(position !== undefined && { position }) };
+  if ((await caughtUp(deps)) && (await openOnes(user_id, 1, deps)).total === 0) return { status: 204 };
+  const { position } = notRefused(await deps.accounts.endSessions(user_id, context));
+  return { status: 204, position };
 }
 
 const list = mine({

@@ -6,7 +6,7 @@ import { commandContext } from '../support/stores.ts';
 const OTHERS = [
   ...(['IdentityReported', 'FingerprintRecorded', 'SignupBonusApproved', 'SignupBonusWithheld'] as const),
   ...(['UsageLimitSet', 'UsageSet', 'UserErased', 'UserForgotten'] as const),
-  ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred'] as const),
+  ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
 ] as const;
 
 const SPEC = { name: 'emails', version: 1, collections: [] };

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
+import type { Page } from 'playwright-core';
 import { assertAccessible, newUser, startConsole, type TestConsole } from '../support/console.ts';
 
 const run = promisify(execFile);
@@ -72,6 +73,33 @@ test('signing out ends the session in every tab at once', async (t) => {
   t.is((await asked()).status, 401);
   await other.getByRole('link', { name: 'paused' }).click();
   await other.getByRole('heading', { name: 'You are not signed in' }).waitFor();
+});
+
+test('a user signs another browser out, and then all of them', async (t) => {
+  const user = newUser();
+  const [first, second, third] = [
+    await service.open(t, '/jobs', { user }),
+    await service.open(t, '/jobs', { user }),
+    await service.open(t, '/jobs', { user: newUser() }),
+  ];
+  const isSignedIn = async (page: Page) =>
+    page.evaluate<boolean>("fetch('/users/me').then(({ status }) => status === 200)");
+  await first.goto(`${service.url}/console/account/sessions`);
+  await first.getByRole('button', { name: 'Sign out' }).click();
+  await assertAccessible(t, first);
+  await first.getByRole('button', { name: 'Sign it out' }).click();
+  await first.getByText('The browser is signed out.').waitFor();
+  t.deepEqual([await isSignedIn(first), await isSignedIn(second)], [true, false]);
+  await second.getByRole('link', { name: 'paused' }).click();
+  await second.getByRole('heading', { name: 'You are not signed in' }).waitFor();
+
+  const again = await service.open(t, '/jobs', { user });
+  await first.getByRole('button', { name: 'Sign all out' }).click();
+  await assertAccessible(t, first);
+  await first.getByRole('dialog').getByRole('button', { name: 'Sign all out' }).click();
+  await first.getByRole('heading', { name: 'Sign in' }).waitFor();
+  t.deepEqual([await isSignedIn(first), await isSignedIn(again)], [false, false]);
+  t.true(await isSignedIn(third), "another user's browser");
 });
 
 test('a request that changes something is refused without the header of the console', async (t) => {

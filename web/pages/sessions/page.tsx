@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Failure } from '../../ui/failure.tsx';
@@ -13,7 +14,7 @@ type Session = AnswerOf<'GET /users/me/sessions'>['items'][number];
 
 export function Page() {
   const sessions = useAnswer('GET /users/me/sessions', {});
-  const [ended, setEnded] = useState<Session | null>(null);
+  const [ended, setEnded] = useState<Session | 'all' | null>(null);
   return (
     <>
       <header class="title">
@@ -29,7 +30,28 @@ export function Page() {
           keyOf={({ id }) => id}
         />
       )}
-      {ended && (
+      {sessions.value && (
+        <p>
+          <button type="button" onClick={() => setEnded('all')}>
+            Sign all out
+          </button>
+        </p>
+      )}
+      {ended === 'all' && (
+        <Confirm
+          title="Sign all your browsers out?"
+          action="Sign all out"
+          is_dangerous
+          onClose={() => setEnded(null)}
+          onConfirm={async () => {
+            await ask('DELETE /users/me/sessions', {});
+            location.assign(to('/sign-in'));
+          }}
+        >
+          <p>You have to sign in again in each of them, also in this one. API keys continue to work.</p>
+        </Confirm>
+      )}
+      {ended && ended !== 'all' && (
         <Confirm
           title="Sign this browser out?"
           action="Sign it out"
@@ -41,7 +63,7 @@ export function Page() {
             sessions.again();
           }}
         >
-          <p>Whoever uses it has to sign in again. API keys go on working.</p>
+          <p>Whoever uses it has to sign in again. API keys continue to work.</p>
         </Confirm>
       )}
     </>
