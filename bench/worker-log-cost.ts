@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { LOG_STATE, logStates } from '../readmodels/log-segments.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
-import { openLeases, whileHeld } from '../roles/leases.ts';
+import { whileHeld } from '../roles/holding.ts';
+import { openLeases } from '../roles/leases.ts';
 
 import { median, urlsOver } from './loopback-urls.ts';
 import { cpuMs } from './process-cpu.ts';

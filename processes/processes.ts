@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
-import { ALIVE_SUBJECT, type Alive, IN_HAND_SUBJECT, type InHand } from '../checkers/work.ts';
+import { ALIVE_SUBJECT, type Alive, IN_HAND_SUBJECT, type InHand, WORK_SUBJECT } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { openBackups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
@@ -24,10 +24,12 @@ import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { BackupProgressStore } from '../readmodels/backups.ts';
 import { endedJob, jobs } from '../readmodels/jobs.ts';
 import { pending } from '../readmodels/pending.ts';
-import type { ReadModels } from '../readmodels/read-models.ts';
+import { DocumentsNotReady, type ReadModels } from '../readmodels/read-models.ts';
 import { jobStats } from '../readmodels/stats.ts';
-import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
-import { backOff, pause } from '../time/pause.ts';
+import { DependencyFault } from '../roles/dependencies.ts';
+import { type Say, unlessAnswering, type Work, whileHeld } from '../roles/holding.ts';
+import type { LeaseKeeper } from '../roles/leases.ts';
+import { pause } from '../time/pause.ts';
 import { steadyClock } from '../time/steady-clock.ts';
 import { type Retention, runBackups } from './backups.ts';
 import { completeJobs } from './completion.ts';
@@ -36,6 +38,7 @@ import { runDomainChecks } from './domain-checks.ts';
 import { runDues } from './dues.ts';
 import { runEndpointKeys } from './endpoint-keys.ts';
 import { runErasures, type SubscriptionEnder } from './erasures.ts';
+import { keepRunning } from './keep-running.ts';
 import { runKeyRetirement } from './key-retirement.ts';
 import { type ContinuousAudit, runLedgerAudit } from './ledger-audit.ts';
 import { runLedgerHeads } from './ledger-heads.ts';
@@ -102,7 +105,6 @@ const PROGRESS_MS = 5_000;
 const PROJECTED_MS = 1_000;
 /** While jobs keep ending, a pass completes the jobs of this time together. */
 const ENDINGS_MS = 40;
-const LONGEST_PAUSE_MS = 5_000;
 const LOST_AFTER_MS = 5 * 60_000;
 
 /** Runs until `signal` aborts, in one process at a time. */
@@ -110,9 +112,11 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
   const { log, queue, readmodels, logger, say } = options;
   const { now = Date.now, monotonic = () => performance.now(), commands } = options;
   const steady = steadyClock(now, monotonic);
-  const run = async (signal: AbortSignal) => {
+  let is_running = false;
+  const run = async (signal: AbortSignal, work: Work) => {
+    is_running = true;
     const part = (name: string, start: (onPass: () => void) => Promise<void>) =>
-      keepRunning(name, start, logger, signal, name === 'dispatch' ? say : undefined);
+      keepRunning(name, start, logger, signal, name === 'dispatch' ? work : undefined);
     const endpoints = openWebhookEndpoints(log);
     const deliveries = openWebhookDeliveries(log);
     const subscriptions = openSubscriptions(log);
@@ -239,35 +243,19 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
         const context = contextOf('backups', now);
         return runBackups({ ...writing, readmodels, retention, backups, context }, signal, onPass);
       }),
-    ]);
+    ]).finally(() => (is_running = false));
   };
-  await whileHeld(options.leases, 'processes', options.signal, run, { say, logger });
+  const unable = unlessAnswering({
+    'the event log': () => log.head(),
+    'the queue': () => queue.depth(WORK_SUBJECT),
+    // The lease, which its holder renews, is in the same store.
+    'the store of documents': async () => is_running || (await readmodels.position().catch(blameReadModels)),
+  });
+  await whileHeld(options.leases, 'processes', options.signal, run, { unable, say, logger });
 }
 
-/** Runs a part until `signal` aborts. Logs its errors and starts it again with back-off, until a pass succeeds. */
-async function keepRunning(
-  part: string,
-  run: (onPass: () => void) => Promise<void>,
-  logger: Logger,
-  signal: AbortSignal,
-  say?: Say,
-): Promise<void> {
-  let failures = 0;
-  const onPass = () => {
-    if (failures > 0) say?.('working');
-    failures = 0;
-  };
-  while (!signal.aborted) {
-    try {
-      await run(onPass);
-    } catch (error) {
-      if (signal.aborted) return;
-      failures++;
-      say?.('waiting', 'the dispatcher failed and will run again');
-      logger.error({ err: error, part, failures }, 'a part of the processes failed; it will run again');
-      await backOff(failures, LONGEST_PAUSE_MS, signal);
-    }
-  }
+function blameReadModels(error: unknown): never {
+  throw error instanceof DocumentsNotReady ? new DependencyFault(error.message) : error;
 }
 
 async function dispatchPasses(

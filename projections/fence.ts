@@ -42,11 +42,11 @@ export interface Fence {
   readonly beside: Beside | null;
 }
 
-/** Begins a new epoch, which overtakes every earlier projector of the follower. An abort of `signal` ends each turn before it commits. */
+/** Begins a new epoch, which overtakes every earlier projector of the follower. An abort of `signal` ends each turn before it commits. `committed` is called after each turn. */
 export async function openFence(
   documents: Documents,
   signal: AbortSignal,
-  follower: Follower = PROJECTOR,
+  { follower = PROJECTOR, committed = () => {} }: { follower?: Follower; committed?: () => void } = {},
 ): Promise<Fence> {
   for (const spec of [projectorStates, projectorLanes, projectionStates, parkedEvents])
     await documents.collection(spec as never);
@@ -90,6 +90,7 @@ export async function openFence(
       throw error;
     }
     state = next!;
+    committed();
   }
 
   const { epoch } = state;

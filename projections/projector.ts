@@ -5,7 +5,8 @@ import { BEGINNING, type EventStore, type Position } from '../events/event-store
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { type Follower, inGeneration, PROJECTOR, requestRebuild } from '../readmodels/projection-state.ts';
-import { type LeaseKeeper, type Say, whileHeld } from '../roles/leases.ts';
+import { type Say, unlessAnswering, type Work, whileHeld } from '../roles/holding.ts';
+import type { LeaseKeeper } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
 import { type BuildOptions, build, dropOrphans, noteIdentities, runBuilds, stateOf } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
@@ -62,16 +63,15 @@ class LogReplaced extends Error {}
 
 /** Runs until `signal` aborts, one process at a time; a fault is retried with back-off. */
 export async function runProjector(options: ProjectorOptions): Promise<void> {
-  const { logger, say } = options;
+  const { log, logger, say } = options;
   let failures = 0;
-  const advanced: ProjectorOptions['advanced'] = (position, is_building) => {
-    if (failures > 0) say?.('working');
-    failures = 0;
-    options.advanced?.(position, is_building);
-  };
-  const run = async (signal: AbortSignal) => {
+  const run = async (signal: AbortSignal, work: Work) => {
+    const committed = () => {
+      failures = 0;
+      work.done();
+    };
     try {
-      await project({ ...options, advanced, signal });
+      await project({ ...options, signal }, committed);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof LogReplaced) return logger.warn({ reason: error.message }, 'the log was replaced');
@@ -80,24 +80,23 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
         return pause(OVERTAKEN_MS * (0.2 + 0.8 * Math.random()), signal);
       }
       failures++;
-      say?.('waiting', 'the projector failed and will go on from its checkpoint');
+      work.failed('the projector failed and will go on from its checkpoint');
       logger.error({ err: error, failures }, 'the projector failed and will go on from its checkpoint');
       await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
   };
-  const sayOfLease: Say = (state, reason) => {
-    if (state !== 'working' || failures === 0) say?.(state, reason);
-  };
   const { follower = THE_PROJECTOR } = options;
-  await whileHeld(options.leases, leaseOf(follower), options.signal, run, { say: sayOfLease, logger });
+  const unable = unlessAnswering({ 'the event log': () => log.head() });
+  await whileHeld(options.leases, leaseOf(follower), options.signal, run, { unable, say, logger });
 }
 
-async function project(options: ProjectorOptions): Promise<void> {
+/** `committed` is called after each transaction, and once a second without one. */
+async function project(options: ProjectorOptions, committed: () => void): Promise<void> {
   const { log, documents, projections, logger, monotonic = () => performance.now() } = options;
   const { name, spacing_ms } = options.follower ?? THE_PROJECTOR;
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
-  const fence = await openFence(documents, signal, name);
+  const fence = await openFence(documents, signal, { follower: name, committed });
   const types = [...new Set(projections.flatMap((projection) => projection.types))];
   await adoptLog({ ...options, fence, types });
   const { listing = openUrlListing(log) } = options;
@@ -118,6 +117,7 @@ async function project(options: ProjectorOptions): Promise<void> {
   const advanced = () => options.advanced?.(fence.state.checkpoint, is_building || fence.state.catching_up_to !== null);
   async function endRound(): Promise<void> {
     is_building = false;
+    committed();
     advanced();
     if (monotonic() - opened_at >= INDEXES_LOOK_MS) {
       await unfitGenerations(options, fence);

@@ -1,6 +1,6 @@
 // The read models as all readers but the projector use them: each collection in its live generation.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Position } from '../events/event-store.ts';
+import { BEGINNING, type Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
 import { Movement } from './movement.ts';
 import {
@@ -17,8 +17,8 @@ import {
 
 export interface ReadModels {
   /**
-   * Opens a collection for reading. Reads follow a flip within a second, and at once after a read of a position behind it. A
-   * collection that is not built yet reads as empty.
+   * Opens a collection for reading. Reads follow a flip within a second, and at once after a read of a position behind it. They
+   * throw `DocumentsNotReady` for a collection that no projector has built, unless the log has nothing for any.
    */
   collection<T extends Document>(spec: CollectionSpec<T>): LiveCollection<T>;
   /** Returns the position up to which all live read models have applied the log. Throws `DocumentsNotReady`. */
@@ -46,7 +46,7 @@ export interface ReadModels {
  */
 export type LiveCollection<T extends Document> = Reading<T>;
 
-/** The documents came from another log, or are incomplete. */
+/** No projector has vouched for the documents: there are none yet, they came from another log, or are incomplete. */
 export class DocumentsNotReady extends Error {
   readonly code = 'unavailable';
 }
@@ -54,7 +54,7 @@ export class DocumentsNotReady extends Error {
 export interface ReadModelsOptions {
   /** Whose collections these are. Default: the projector's. */
   follower?: Follower;
-  /** Reads the log's id. When given, reads refuse documents of another log and incomplete documents. */
+  /** Reads the log's id. When given, reads refuse documents that no projector has made whole from this log. */
   log_id?: () => Promise<string>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
@@ -74,6 +74,8 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   let looked_at = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | null = null;
   let looks_begun = 0;
+  /** The projector has found nothing in the log that any collection would have. */
+  let nothing_to_read = false;
   /** The live generations at the last read of the position, as JSON. */
   let flipped_to: string | null = null;
   let flips = 0;
@@ -82,17 +84,19 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
 
   const projections = async () => (await states.find({})).map((stored) => projectionState(stored._id, stored));
 
-  async function assertReady(stored: ProjectorState | null): Promise<void> {
-    // Before the first projector has run, there are no documents.
-    if (!log_id || !stored) return;
+  async function assertReady(stored: ProjectorState | null): Promise<ProjectorState> {
     const state = projectorState(stored, follower);
+    if (!log_id) return state;
+    // A projector that begins notes which log it reads together with what its documents lack.
+    if (state.log_id === '') throw new DocumentsNotReady('no projector has made documents yet');
     if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is building the documents anew');
-    if (state.log_id === '' || state.log_id === expected_log_id) return;
+    if (state.log_id === expected_log_id) return state;
     expected_log_id = await log_id();
     if (state.log_id !== expected_log_id) throw new DocumentsNotReady('the documents came from another log');
+    return state;
   }
   /** Waits for the documents of a service that has just started. */
-  async function whenReady(): Promise<void> {
+  async function whenReady(): Promise<ProjectorState> {
     for (const until = monotonic() + READY_WAIT_MS; ; ) {
       try {
         return await assertReady(await projector.get(follower));
@@ -104,7 +108,8 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
   }
   async function look(): Promise<void> {
     looks_begun++;
-    await whenReady();
+    // Every projection is built once before the checkpoint leaves the beginning.
+    nothing_to_read = (await whenReady()).checkpoint === BEGINNING || !log_id;
     const noticed = flips;
     const found = await projections();
     generations = new Map(found.flatMap((s) => s.collections.map((name) => [name, s.generation] as const)));
@@ -123,7 +128,9 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
         // A look that began before this read may have missed the first generation, which the caller knows to be there.
       } while (looked_at === Number.NEGATIVE_INFINITY || (!generations.get(name) && number === begun_before));
     }
-    return generations.get(name) ?? 0;
+    const generation = generations.get(name) ?? 0;
+    if (generation === 0 && !nothing_to_read) throw new DocumentsNotReady(`${name} is not built yet`);
+    return generation;
   }
   async function isKept(name: string, generation: number): Promise<boolean> {
     const has = (kept: { generation: number; collections: string[] }) =>

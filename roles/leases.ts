@@ -2,9 +2,7 @@
 // do double work and no harm. No wall clock is used: the holder raises the lease's count, and a process that stands by takes
 // over when it has seen the same count for the lease's time.
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
 import { type CollectionSpec, type Document, type Documents, WriteConflict } from '../readmodels/documents.ts';
-import { atMost, pause } from '../time/pause.ts';
 import { hasEnded, type ProcessIdentity, thisProcess } from './this-process.ts';
 
 interface Lease extends Document {
@@ -95,90 +93,3 @@ export async function openLeases(documents: LeaseStore, options: LeaseOptions = 
     },
   };
 }
-
-/** `standing_by`: another process does the role's work; `waiting`: the role cannot work, and gives a reason. */
-export type RoleState = 'working' | 'standing_by' | 'waiting';
-/** Reports a role's state. */
-export type Say = (state: RoleState, reason?: string) => void;
-
-export interface HoldingOptions {
-  ttl_ms?: number;
-  /** Milliseconds that never go back. */
-  monotonic?: () => number;
-  say?: Say;
-  logger?: Pick<Logger, 'warn'>;
-}
-
-/**
- * Runs `run` while this process holds the lease, and again whenever `run` returns. Its signal aborts when the lease was not
- * renewed in time. Stands by otherwise, also while the store is away. Throws the errors of `run`.
- * @example await whileHeld(leases, 'projector', signal, (held) => project(held), { say, logger });
- */
-export async function whileHeld(
-  leases: LeaseKeeper,
-  name: string,
-  signal: AbortSignal,
-  run: (signal: AbortSignal) => Promise<void>,
-  options: HoldingOptions = {},
-): Promise<void> {
-  const { ttl_ms = LEASE_MS, monotonic = () => performance.now(), say, logger } = options;
-  let is_holder = false;
-  let is_away = false;
-  while (!signal.aborted) {
-    let asked_at = monotonic();
-    const held = await leases.hold(name, ttl_ms).catch((error: unknown) => {
-      if (!is_away) logger?.warn({ err: error, lease: name }, 'a lease cannot be taken: the role waits for its store');
-      return null;
-    });
-    is_away = held === null;
-    // When the answer took longer than the lease lasts, another process may hold it by now.
-    is_holder = held === true && monotonic() - asked_at < ttl_ms;
-    if (!is_holder) {
-      if (is_away) say?.('waiting', 'the store of documents does not answer');
-      else say?.('standing_by');
-      await pause(RETRY_MS, signal);
-      continue;
-    }
-    say?.('working');
-    const lost = new AbortController();
-    let is_over = false;
-    /** After a slow answer the next renewal waits for no turn of the timer. */
-    const isDue = () => monotonic() - asked_at >= ttl_ms / 6;
-    let renewing: Promise<void> | null = null;
-    const renew = async () => {
-      let still: boolean | null;
-      do {
-        const renewed_at = monotonic();
-        // A failed renewal is tried again for as long as the lease lasts.
-        still = await leases.hold(name, ttl_ms).catch(() => null);
-        if (still) asked_at = renewed_at;
-        else if (still === false) lost.abort();
-      } while (still && !is_over && isDue());
-    };
-    const beginRenewal = () => (renewing ??= renew().finally(() => (renewing = null)));
-    const renewal = setInterval(() => {
-      // The run ends a moment before another process may take the lease.
-      if (monotonic() - asked_at >= (ttl_ms * 5) / 6) lost.abort();
-      beginRenewal();
-    }, ttl_ms / 6);
-    if (isDue()) beginRenewal();
-    try {
-      await run(AbortSignal.any([signal, lost.signal]));
-    } finally {
-      is_over = true;
-      clearInterval(renewal);
-      // A renewal under way would take the released lease again, so we wait for it, for a bounded time.
-      await atMost(RETRY_MS, renewing);
-    }
-  }
-  // While the store is away the lease runs out by itself.
-  if (is_holder)
-    await atMost(
-      RETRY_MS,
-      leases.release(name).catch(() => {}),
-    );
-}
-
-/** A standby on another machine works within 10 s of its holder's end: this, two looks at the lease, and its own start. */
-const LEASE_MS = 6_000;
-const RETRY_MS = 500;

@@ -83,13 +83,13 @@ export async function startHttp(config: Config, logger: Logger, { begin, checker
   }
   try {
     await Promise.race([opening, waits.promise]);
-    const url = of === 'http' ? await listen(starting, config.port, { connections, front }) : null;
     const { metrics_port } = config;
     if (metrics_port !== null) {
       probes = await startProbes({ host: config.host, port: metrics_port }, starting.probe);
       void probes.failed.then(failure.resolve);
     }
     const metrics_url = probes?.url ?? null;
+    const url = of === 'http' ? await listen(starting, config.port, { connections, front }) : null;
     // With PORT 0 the system picks the port, which is known from here on.
     if (url !== null && new URL(public_url).port === '0') public_url = url;
     return { url, metrics_url, failed: failure.promise, close };

@@ -5,7 +5,7 @@ import { type Behind, eventsOf, openBehind, until } from './support/behind.ts';
 import { occurrences } from './support/bytes.ts';
 import { assertExactFolder } from './support/ledger.ts';
 import { patientClock } from './support/patient-clock.ts';
-import { startTestService, type TestClient, type TestService } from './support/service.ts';
+import { openTestClient, startTestService, type TestClient, type TestService } from './support/service.ts';
 import { openSite, page, type Site } from './support/sites.ts';
 
 let service: TestService;
@@ -315,24 +315,43 @@ test('a bulk delete decides for each job, and names the reason of each refusal',
 });
 
 test('a caller can change a new job before the read model has it', async (t) => {
+  const whole = await startTestService({ ROLES: 'http,projector' });
+  t.teardown(() => whole.stop());
+  const owners = await Promise.all(['quick', 'quick-stranger'].map((user_id) => whole.client(user_id)));
+  await Promise.all(owners.map((owner) => owner.ask('GET', '/users/me')));
+  await whole.restart(async () => {
+    // Nobody projects meanwhile.
+    const blind = await startTestService({ DATA_DIR: whole.data_dir, ROLES: 'http' });
+    try {
+      const [alice, bob] = owners.map(({ token }) => openTestClient(blind.url, token)) as [TestClient, TestClient];
+      const job_id = await submit(alice, urlsOf(site, 'quick', 2));
+      t.is((await act(bob, job_id, 'pause')).status, 404);
+      const done = await act(alice, job_id, 'pause');
+      t.deepEqual([done.status, done.body.code], [503, 'unavailable'], 'it cannot be shown');
+      const again = await act(alice, job_id, 'pause');
+      t.deepEqual([again.status, again.body.details], [409, { status: 'paused', legal: ['resume', 'cancel'] }]);
+      t.is((await remove(bob, job_id)).status, 403);
+      const { body: made } = await alice.ask('POST', '/users/me/api-keys', { name: 'quick' });
+      const refused = await openTestClient(blind.url, made.key).ask('GET', '/api/v2/usage');
+      t.deepEqual(
+        [refused.status, refused.body.error.code],
+        [503, 'unavailable'],
+        'nobody knows yet that the key is good',
+      );
+    } finally {
+      await blind.stop();
+    }
+  });
+});
+
+test('without documents there is no balance, no list of jobs and no job, and no submission passes the blocklist', async (t) => {
   const blind = await startTestService({ ROLES: 'http' });
-  try {
-    const [alice, bob] = [await blind.client('quick'), await blind.client('quick-stranger')];
-    const job_id = await submit(alice, urlsOf(site, 'quick', 2));
-    t.is((await act(bob, job_id, 'pause')).status, 404);
-    const done = await act(alice, job_id, 'pause');
-    t.deepEqual([done.status, done.body.code], [503, 'unavailable'], 'nobody projects: it cannot be shown');
-    const again = await act(alice, job_id, 'pause');
-    t.deepEqual([again.status, again.body.details], [409, { status: 'paused', legal: ['resume', 'cancel'] }]);
-    t.is((await remove(bob, job_id)).status, 403);
-    const newcomer = await blind.keyHolder('quick');
-    const refused = await newcomer.ask('GET', '/api/v2/usage');
-    t.deepEqual(
-      [refused.status, refused.body.error.code],
-      [503, 'unavailable'],
-      'nobody knows yet that the key is good',
-    );
-  } finally {
-    await blind.stop();
-  }
+  t.teardown(() => blind.stop());
+  const alice = await blind.client('early');
+  const answers = await Promise.all([
+    alice.ask('GET', '/users/me/credits'),
+    alice.ask('GET', '/jobs?email=early@example.com'),
+    alice.upload(`${site.url}/early`),
+  ]);
+  for (const { status, body } of answers) t.deepEqual([status, body.code], [503, 'unavailable']);
 });

@@ -1,5 +1,6 @@
 // Watches whether the service does its work, wherever its roles run. It looks every second, so that a probe costs nothing.
 import type { Registry } from 'prom-client';
+import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { type DependencyState, measureDependency } from '../../roles/dependencies.ts';
 import type { RoleWatch } from '../../roles/role-signs.ts';
 import { openGauge } from './metrics.ts';
@@ -52,6 +53,8 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   const answered = new Map<string, number>();
   let position = '';
   let moved_at = opened_at;
+  /** Why the read models may not be read. */
+  let not_made: string | null = null;
   /** Heads of the log that the read models have not reached, the oldest first, each with the time at which the watch saw it. */
   let ahead: { head: string; at: number }[] = [];
 
@@ -65,7 +68,15 @@ export function openReadiness(options: ReadinessOptions): Readiness {
     ahead.push({ head, at: monotonic() });
     if (ahead.length > MAX_AHEAD) ahead = ahead.filter((_, n) => n % 2 === 0);
   }
-  function seenPosition(at: string): void {
+  /** A store with documents that nobody may read answers all the same. */
+  const positionOrNone = () =>
+    options.position().catch((error: unknown) => {
+      if (!(error instanceof DocumentsNotReady)) throw error;
+      return error;
+    });
+  function seenPosition(at: string | DocumentsNotReady): void {
+    not_made = typeof at === 'string' ? null : at.message;
+    if (typeof at !== 'string') return;
     if (at !== position) moved_at = monotonic();
     position = at;
     ahead = ahead.filter(({ head }) => head > position);
@@ -73,7 +84,7 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   /** The looks run concurrently, so that a store that is away delays no other look. */
   const looks = [
     () => ask('event_log', () => measured.event_log.ask(options.head), seenHead),
-    () => ask('documents', () => measured.documents.ask(options.position), seenPosition),
+    () => ask('documents', () => measured.documents.ask(positionOrNone), seenPosition),
     () => ask('roles', () => roles.look()),
   ];
   const look = async () => {
@@ -113,6 +124,7 @@ export function openReadiness(options: ReadinessOptions): Readiness {
     queue: async () => assertQueue(),
     projector: async () => {
       assertWorks('projector');
+      if (not_made !== null) throw new NotReady(not_made);
       assertMovesOn();
     },
     processes: async () => assertWorks('processes'),
