@@ -26,6 +26,8 @@ export interface Account {
   balance: number;
   /** Credits that were taken back after they were spent. */
   owed: number;
+  /** The credits of each lot that stand in for spent ones of a payment that went back, by lot. */
+  taken: Record<string, number>;
   /** Those with credits left, in order of spending. */
   lots: Lot[];
   /** The number of lots granted. */
@@ -41,6 +43,7 @@ export const newAccount = (): Account => ({
   hash: '',
   balance: 0,
   owed: 0,
+  taken: {},
   lots: [],
   granted: 0,
   held: 0,
@@ -103,6 +106,19 @@ export function move(
     account.held += amount;
   }
 
+  function standIn(parts: readonly LotPart[]): void {
+    for (const [lot_id, amount] of byLot(parts)) account.taken[lot_id] = (account.taken[lot_id] ?? 0) + amount;
+  }
+
+  function giveBack(parts: readonly LotPart[]): void {
+    for (const [lot_id, amount] of byLot(parts)) {
+      const taken = account.taken[lot_id] ?? 0;
+      hold(amount <= taken, `${amount} go back to lot ${lot_id}, of which ${taken} were taken`);
+      account.taken[lot_id] = taken - amount;
+      change(lot_id, amount);
+    }
+  }
+
   switch (entry.type) {
     case 'CreditsGranted':
       hold(amount > 0, `a grant of ${amount}`);
@@ -142,22 +158,31 @@ export function move(
     case 'CreditsReversed': {
       const { lot_id, own, parts, owed } = entry.data;
       change(lot_id, -own);
+      hold(
+        sum(parts) + owed === 0 || !isOpen(account, lotOf(lot_id)),
+        `lot ${lot_id} has credits left, and others are taken`,
+      );
       spend(account, sum(parts), parts);
+      standIn(parts);
       hold(own + sum(parts) + amount === 0, `the lots give ${own + sum(parts)} of ${-amount}`);
       account.owed += owed;
       hold(owed === 0 || balance_after === 0, 'credits are owed while others are left');
       break;
     }
     case 'CreditsRestored': {
-      const { lot_id, own, others, forgiven } = entry.data;
+      const { lot_id, own, others, forgiven, parts } = entry.data;
       change(lot_id, own);
-      if (others > 0) addLot(others, null);
+      if (parts) {
+        hold(sum(parts) === others, `the parts of ${others} are ${sum(parts)}`);
+        giveBack(parts);
+      } else if (others > 0) addLot(others, null);
       hold(own + others === amount, `${own + others} of ${amount} are given back`);
       account.owed -= forgiven;
       break;
     }
     case 'CreditsRecovered':
       spend(account, -amount, entry.data.parts);
+      standIn(entry.data.parts);
       account.owed += amount;
       break;
     default:

@@ -6,8 +6,8 @@ import type { Ceiling } from '../events/job.ts';
 import { creditsStream, userStream } from '../events/streams.ts';
 import { correctedUsage, ofPeriod, type UsageCorrection, usageAt } from '../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from './aggregate.ts';
-import { type Credits, evolve, initial, lotOf } from './ledger.ts';
-import { type Draft, isoOf, lastSpent, openDraft, spend } from './ledger-draft.ts';
+import { type Credits, evolve, initial, lastOf, lotOf } from './ledger.ts';
+import { type Draft, isoOf, openDraft, spend } from './ledger-draft.ts';
 import { type GivingBack, loadLedger, type Recalled, recall } from './ledger-snapshots.ts';
 import { openUserAggregate, type User } from './user.ts';
 
@@ -45,8 +45,8 @@ export type CreditsCommand =
   /** Removes the credits left in expired lots. */
   | { type: 'expire' }
   /**
-   * Takes back credits of a payment's lot, or gives them back, until `target` of them are taken back in all. Those that were spent come
-   * from other lots, and the rest is owed. The lot must exist.
+   * Takes back credits of a payment's lot, or gives them back, until `target` of them are taken back in all. For those that were spent or are
+   * reserved credits of other lots stand in, until a job gives them back, and the rest is owed. The lot must exist.
    */
   | { type: 'reverse'; payment_id: string; lot_id: string; target: number };
 
@@ -92,7 +92,8 @@ export function decide(
       ledger.once('refund', job_id, (entry) => {
         const reserved = reservation_ids.map(reservationOf).filter((known) => known !== undefined);
         const spent = reserved.flatMap((reservation) => reservation.parts);
-        const data = { ...entry(amount), parts: lastSpent(spent, amount) };
+        // From the end: the lots that expire last.
+        const data = { ...entry(amount), parts: lastOf(spent, amount) };
         ledger.add({
           type: 'CreditsRefunded',
           data: { ...data, ...ofPeriod(credits.usage, reserved, amount, isoOf(now)) },
@@ -145,9 +146,9 @@ type Reverse = Extract<CreditsCommand, { type: 'reverse' }>;
 
 function reverse(ledger: Draft, { payment_id, lot_id, target }: Reverse, now: number): void {
   ledger.expireDue(now);
-  const { remaining, expired, reversed } = lotOf(ledger.lots, lot_id);
+  const lot = lotOf(ledger.lots, lot_id);
+  const { remaining, expired, reversed } = lot;
   const more = target - (reversed.own + reversed.expired + reversed.others);
-  const key = `${payment_id}@${ledger.entries()}`;
   if (more > 0) {
     const own = Math.min(more, remaining);
     const lapsed = Math.min(more - own, expired - reversed.expired);
@@ -155,6 +156,7 @@ function reverse(ledger: Draft, { payment_id, lot_id, target }: Reverse, now: nu
     const taken = Math.min(spent, ledger.balance() - own);
     const lots = ledger.lots.map((lot) => (lot.lot_id === lot_id ? { ...lot, remaining: remaining - own } : lot));
     const parts = spend(lots, taken);
+    const key = `${payment_id}@${ledger.entries()}`;
     const entry = ledger.entry('reversal', key, payment_id, 0 - own - taken);
     ledger.add({
       type: 'CreditsReversed',
@@ -165,10 +167,7 @@ function reverse(ledger: Draft, { payment_id, lot_id, target }: Reverse, now: nu
     const others = Math.min(-more, reversed.others);
     const lapsed = Math.min(-more - others, reversed.expired);
     const own = -more - others - lapsed;
-    const forgiven = Math.min(others, ledger.owed());
-    const entry = ledger.entry('restoration', key, payment_id, own + others - forgiven);
-    const back = { lot_id, own, expired: lapsed, others: others - forgiven, forgiven };
-    ledger.add({ type: 'CreditsRestored', data: { ...entry, ...back } });
+    ledger.add(ledger.restored(lot, { own, expired: lapsed, others }, payment_id));
     ledger.expireDue(now);
   }
 }

@@ -15,7 +15,9 @@ import {
 } from './ledger.ts';
 import type { Loaded } from './stream-states.ts';
 
-const VERSION = 2;
+const VERSION = 3;
+/** The version before it did not say what stands in for credits of a reversed lot. */
+const WITHOUT_TAKEN = 2;
 
 /** At least this many entries lie between two snapshots, and at least as many as a snapshot has lines. */
 const EVERY_ENTRIES = 500;
@@ -45,17 +47,25 @@ export function snapshotOf(credits: Credits): LedgerSnapshot | undefined {
 }
 
 /** Most lots neither expire nor are reversed: a snapshot leaves these fields out. */
-function toLine({ lot_id, remaining, expires_at, expired, reversed }: Lot): LedgerSnapshot['lots'][number] {
+function toLine({ lot_id, remaining, expires_at, expired, reversed, taken = [] }: Lot): LedgerSnapshot['lots'][number] {
   const { own, expired: lapsed, others } = reversed;
   const is_reversed = own + lapsed + others > 0;
-  return { lot_id, remaining, expires_at, ...(expired > 0 && { expired }), ...(is_reversed && { reversed }) };
+  const more = {
+    ...(expired > 0 && { expired }),
+    ...(is_reversed && { reversed }),
+    ...(taken.length > 0 && { taken }),
+  };
+  return { lot_id, remaining, expires_at, ...more };
 }
 
-/** Whether the entry has a snapshot of this version that agrees with its revision and balance, and the entry's hash is right. */
+const isWhole = ({ version, lots }: LedgerSnapshot): boolean =>
+  version === VERSION || (version === WITHOUT_TAKEN && lots.every(({ reversed }) => (reversed?.others ?? 0) === 0));
+
+/** Whether the entry has a snapshot with all that the state has, that agrees with its revision and balance, and the entry's hash is right. */
 function isSnapshot(entry: Entry, previous: Entry): boolean {
   const { revision, data } = entry;
   const { snapshot } = data;
-  if (snapshot?.version !== VERSION || snapshot.entries !== revision + 1) return false;
+  if (snapshot?.entries !== revision + 1 || !isWhole(snapshot)) return false;
   if (data.hash !== entryHash(previous.data.hash, entry)) return false;
   return snapshot.lots.reduce((sum, lot) => sum + lot.remaining, 0) === data.balance_after;
 }

@@ -22,6 +22,8 @@ export interface Lot {
   expired: number;
   /** The credits that are taken back, because the lot's payment was; their sum is at most the grant. */
   reversed: ReversedPart;
+  /** The credits of other lots that stand in for its own among `reversed.others`, in order of taking; the rest of these is owed. */
+  taken?: LotPart[];
 }
 
 export const NOT_REVERSED: ReversedPart = { own: 0, expired: 0, others: 0 };
@@ -109,26 +111,101 @@ function claim(credits: Credits, { type, data }: CreditsEvent): Credits {
       return credits;
     case 'CreditsReversed': {
       const { own, expired, parts, owed } = data;
-      const others = owed + parts.reduce((sum, part) => sum + part.amount, 0);
-      return changeClaim(credits, data.lot_id, { own, expired, others });
+      const lot = changeClaim(credits, data.lot_id, { own, expired, others: owed + sumOf(parts) });
+      if (parts.length > 0) lot.taken = [...takenFor(lot), ...parts];
+      return credits;
     }
     case 'CreditsRestored': {
-      const { own, expired, others, forgiven } = data;
-      return changeClaim(credits, data.lot_id, { own: -own, expired: -expired, others: -others - forgiven });
+      const { own, expired, others, forgiven, parts } = data;
+      const lot = changeClaim(credits, data.lot_id, { own: -own, expired: -expired, others: -others - forgiven });
+      const taken = takenFor(lot);
+      lot.taken = without(taken, parts ?? lastOf(taken, Math.min(others, sumOf(taken))));
+      if (owedFor(lot) < 0) handOver(credits, lot);
+      return credits;
     }
+    case 'CreditsRecovered':
+      recover(credits, data.parts);
+      return credits;
     case 'CreditsGranted':
     case 'CreditsReserved':
     case 'CreditsRefunded':
-    case 'CreditsRecovered':
       return credits;
   }
 }
 
-function changeClaim(credits: Credits, lot_id: string, { own, expired, others }: ReversedPart): Credits {
+const sumOf = (parts: readonly LotPart[]): number => parts.reduce((sum, { amount }) => sum + amount, 0);
+
+/** What is owed for the claim on a lot. */
+export const owedFor = (lot: Lot): number => lot.reversed.others - sumOf(takenFor(lot));
+export const takenFor = ({ taken = [] }: Lot): readonly LotPart[] => taken;
+
+/** Returns the `amount` that was taken last, the last one first. */
+export function lastOf(taken: readonly LotPart[], amount: number): LotPart[] {
+  const last: LotPart[] = [];
+  let missing = amount;
+  for (const part of taken.toReversed()) {
+    const given = Math.min(part.amount, missing);
+    if (given > 0) last.push({ lot_id: part.lot_id, amount: given });
+    missing -= given;
+  }
+  if (missing > 0) throw new Error(`${missing} credits more go back than were taken`);
+  return last;
+}
+
+/** Returns what is left of the parts, of which the last ones go. */
+function without(taken: readonly LotPart[], gone: readonly LotPart[]): LotPart[] {
+  const left = taken.map((part) => ({ ...part }));
+  for (const { lot_id, amount } of gone) {
+    let missing = amount;
+    for (const part of left.toReversed()) {
+      if (part.lot_id !== lot_id) continue;
+      const given = Math.min(part.amount, missing);
+      part.amount -= given;
+      missing -= given;
+    }
+  }
+  return left.filter(({ amount }) => amount > 0);
+}
+
+/** Pays off what is owed. The credits of a lot first pay for the claim on itself, as if they had been there when it was made. */
+function recover(credits: Credits, parts: readonly LotPart[]): void {
+  const left = parts.map((part) => ({ ...part }));
+  for (const part of left) {
+    const lot = lotOf(credits.lots, part.lot_id);
+    const own = Math.min(part.amount, owedFor(lot));
+    if (own <= 0) continue;
+    changeClaim(credits, part.lot_id, { own, expired: 0, others: -own });
+    part.amount -= own;
+  }
+  standIn(credits, left);
+}
+
+/** Lets the parts stand in for what is owed, lot after lot. */
+function standIn({ lots }: Credits, parts: readonly LotPart[]): void {
+  const left = parts.map((part) => ({ ...part }));
+  for (const lot of lots) {
+    for (const part of left) {
+      const amount = Math.min(part.amount, owedFor(lot));
+      if (amount <= 0) continue;
+      lot.taken = [...takenFor(lot), { lot_id: part.lot_id, amount }];
+      part.amount -= amount;
+    }
+  }
+}
+
+/** The first restorations forgave whatever was owed first, also for claims on other lots: what stood in for this lot now does so for those. */
+function handOver(credits: Credits, lot: Lot): void {
+  const taken = takenFor(lot);
+  const parts = lastOf(taken, -owedFor(lot));
+  lot.taken = without(taken, parts);
+  standIn(credits, parts);
+}
+
+function changeClaim(credits: Credits, lot_id: string, { own, expired, others }: ReversedPart): Lot {
   const lot = lotOf(credits.lots, lot_id);
   const before = lot.reversed;
   lot.reversed = { own: before.own + own, expired: before.expired + expired, others: before.others + others };
-  return credits;
+  return lot;
 }
 
 /** Adds the entry to the newest ones, and forgets the oldest. */

@@ -87,6 +87,8 @@ export const LedgerSnapshot = Type.Object({
       /** The credits of the lot that have expired; 0 when absent. */
       expired: Type.Optional(Type.Integer({ minimum: 1 })),
       reversed: Type.Optional(ReversedPart),
+      /** The credits of other lots among `reversed.others`; the rest of these is owed. */
+      taken: Type.Optional(Type.Array(LotPart)),
     }),
   ),
   /** The transaction ids of adjustments that removed credits. */
@@ -149,7 +151,11 @@ export const CREDITS_EVENTS = {
     parts: Type.Array(LotPart),
     owed: Type.Integer({ minimum: 0 }),
   }),
-  /** The money came back after all: `own` goes to the lot, `others` open a lot that never expires, `forgiven` is no longer owed. */
+  /**
+   * The money came back after all, or a job gave back credits of the lot, which are taken instead: `own` goes to the lot, `others` to the lots
+   * in `parts`, from which they were taken, and `forgiven` is no longer owed. The first events have no `parts`: their `others` open a lot
+   * that never expires.
+   */
   CreditsRestored: event({
     ...entry('CreditsRestored'),
     lot_id: Type.String(),
@@ -157,6 +163,7 @@ export const CREDITS_EVENTS = {
     expired: Type.Integer({ minimum: 0 }),
     others: Type.Integer({ minimum: 0 }),
     forgiven: Type.Integer({ minimum: 0 }),
+    parts: Type.Optional(Type.Array(LotPart)),
   }),
   /** Pays off credits owed, from the credits that the transaction `reference_id` brought in. */
   CreditsRecovered: event({ ...entry('CreditsRecovered', TAKEN), parts: Type.Array(LotPart) }),
@@ -193,7 +200,7 @@ export function lotOpenedBy({ type, data }: CreditsEvent): { credits: number; ex
     case 'CreditsAdjusted':
       return data.amount > 0 ? { credits: data.amount, expires_at: null } : null;
     case 'CreditsRestored':
-      return data.others > 0 ? { credits: data.others, expires_at: null } : null;
+      return data.others > 0 && !data.parts ? { credits: data.others, expires_at: null } : null;
     case 'CreditsReserved':
     case 'CreditsRefunded':
     case 'CreditsExpired':
@@ -220,7 +227,7 @@ export function lotMovesOf({ type, data }: CreditsEvent): LotPart[] {
     case 'CreditsReversed':
       return [{ lot_id: data.lot_id, amount: -data.own }, ...negative(data.parts)];
     case 'CreditsRestored':
-      return [{ lot_id: data.lot_id, amount: data.own }];
+      return [{ lot_id: data.lot_id, amount: data.own }, ...(data.parts ?? [])];
   }
 }
 

@@ -128,3 +128,29 @@ test('a payment that comes after its period is recorded and expires at once', (t
     ['Expired', -100],
   ]);
 });
+
+test('the first restorations, which said nothing of lots, count as they did', (t) => {
+  const credits = initial();
+  run(credits, grant('p', 100));
+  run(credits, grant('r', 60));
+  run(credits, reserve('j', 160));
+  run(credits, reverse('p', 100));
+  run(credits, reverse('r', 60));
+  run(credits, grant('q', 30));
+  t.deepEqual(state(credits), { balance: 0, owed: 130 });
+  // It forgave all that was owed before anything else, also what was owed for the other payment.
+  const data = { ...{ lot_id: 'purchase:p', own: 0, expired: 0, others: 0, forgiven: 100 }, hash: '', amount: 0 };
+  const id = { transaction_id: 'restoration:p@9', transaction_type: 'restoration' as const, reference_id: 'p' };
+  evolve(credits, { type: 'CreditsRestored', data: { ...data, ...id, balance_after: 0 } });
+  t.deepEqual(state(credits), { balance: 0, owed: 30 });
+  run(credits, refund('j', 160));
+  t.deepEqual(state(credits), { balance: 130, owed: 0 });
+  t.deepEqual(
+    credits.lots.map(({ lot_id, remaining }) => [lot_id, remaining]),
+    [
+      ['purchase:p', 100],
+      ['purchase:r', 0],
+      ['purchase:q', 30],
+    ],
+  );
+});
