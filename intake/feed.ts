@@ -3,6 +3,7 @@
 // URLs in the text.
 import { isAttempt, urlsInCell } from './cell-urls.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
+import { withoutLooseEntities } from './loose-xml.ts';
 import { type Cell, listSheet, type OpenedText, type Sheet, type Warning } from './sheet.ts';
 import { readText } from './text-source.ts';
 import { attributeOf, parseXml } from './xml.ts';
@@ -84,9 +85,11 @@ export async function openFeed(file: OpenedText): Promise<Sheet> {
   });
 }
 
+const textOf = (...file: Parameters<typeof readText>) => withoutLooseEntities(readText(...file));
+
 async function rootOf({ source, encoding }: OpenedText): Promise<string | null> {
   let root: string | null = null;
-  const parsing = parseXml(readText(source, encoding), { open: (name) => void (root ??= name) }, refuse);
+  const parsing = parseXml(textOf(source, encoding), { open: (name) => void (root ??= name) }, refuse);
   for await (const _ of parsing) if (root !== null) return root;
   return root;
 }
@@ -116,7 +119,7 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
     value = null;
   };
   const parsing = parseXml(
-    readText(source, encoding),
+    textOf(source, encoding),
     {
       open(name, attributes, line) {
         if (kind === WHOLE) endText();

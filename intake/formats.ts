@@ -13,8 +13,8 @@ export const FORMATS = {
   csv: { name: 'CSV', endings: ['csv', 'tsv', 'tab'], means: 'a table or a list, one entry a line' },
   text: {
     name: 'text or Markdown',
-    endings: ['txt', 'md', 'rst', 'adoc', 'org', 'tex', 'bib', 'ris', 'url'],
-    means: 'prose, Markdown or another markup, out of whose lines the URLs are taken',
+    endings: ['txt', 'md', 'rst', 'adoc', 'org', 'tex', 'bib', 'ris', 'url', 'ics', 'vcf'],
+    means: 'prose, Markdown or another markup, a calendar or contacts, out of whose lines the URLs are taken',
   },
   xlsx: { name: 'XLSX', endings: ['xlsx', 'xlsm'], means: 'an Excel workbook' },
   ods: { name: 'ODS', endings: ['ods'], means: 'an OpenDocument spreadsheet' },

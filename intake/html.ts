@@ -18,9 +18,17 @@ export function openHtml(file: OpenedText): Sheet {
 }
 
 async function* htmlCells({ source, encoding, limits }: OpenedText): AsyncGenerator<Cell[]> {
-  const links = new LinkFinder(limits.max_url_chars);
+  yield* linksOfHtml(readText(source, encoding), limits.max_url_chars);
+}
+
+/** The links of a page and the URLs in its text, some at a time. Yields to the event loop. */
+export async function* linksOfHtml(
+  pieces: AsyncIterable<string> | Iterable<string>,
+  max_url_chars: number,
+): AsyncGenerator<Cell[]> {
+  const links = new LinkFinder(max_url_chars);
   const breathe = breather();
-  for await (const text of readText(source, encoding)) {
+  for await (const text of pieces) {
     for (let at = 0; at < text.length; at += PIECE_CHARS) {
       links.write(text.slice(at, at + PIECE_CHARS));
       const page = links.take();
@@ -31,14 +39,6 @@ async function* htmlCells({ source, encoding, limits }: OpenedText): AsyncGenera
   links.end();
   const page = links.take();
   if (page.length > 0) yield page;
-}
-
-/** The links of a page in memory and the URLs in its text. */
-export function linksOfHtml(html: string, max_url_chars: number): string[] {
-  const links = new LinkFinder(max_url_chars);
-  links.write(html);
-  links.end();
-  return links.take().flatMap(({ value, refused }) => (refused === undefined ? [value] : []));
 }
 
 /** Finds links as pieces of a page come. It keeps one value and one text of bounded length, and no tree. */

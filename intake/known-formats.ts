@@ -3,44 +3,61 @@
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
 import type { TextEncoding } from './text-encoding.ts';
 
+/** What to do with a file that another program can save in a format that is read. */
+const SAVE_AS = (format: string) => `Open it in its program, and save it as ${format}.`;
+
 /** The formats that are not read, by their first bytes (latin1). */
-const SIGNATURES: readonly (readonly [bytes: string, name: string])[] = [
+const SIGNATURES: readonly (readonly [bytes: string, name: string, advice?: string])[] = [
   ['\x89PNG', 'a PNG picture'],
   ['\xff\xd8\xff', 'a JPEG picture'],
   ['GIF8', 'a GIF picture'],
   ['RIFF', 'a WebP picture, or a sound or a film'],
   ['II*\0', 'a TIFF picture'],
   ['MM\0*', 'a TIFF picture'],
-  ['%PDF-', 'a PDF document in a gzip file or an archive'],
-  ['{\\rtf', 'an RTF document'],
-  ['\x1f\x8b', 'a gzip file in another gzip file'],
-  ['BZh', 'a bzip2 file'],
-  ['\xfd7zXZ', 'an xz file'],
-  ['\x28\xb5\x2f\xfd', 'a Zstandard file'],
-  ['7z\xbc\xaf', 'a 7z archive'],
-  ['Rar!', 'a RAR archive'],
-  ['\xd0\xcf\x11\xe0', 'an old Excel or Word file (.xls, .doc) or a password-protected workbook'],
-  ['SQLite format 3', 'an SQLite database'],
-  ['PAR1', 'a Parquet file'],
-  ['ARROW1', 'an Arrow or Feather file'],
-  ['Obj\x01', 'an Avro file'],
-  ['ORC', 'an ORC file'],
-  ['\x89HDF', 'an HDF5 file'],
-  ['$FL2', 'an SPSS file'],
-  ['<stata_dta>', 'a Stata file'],
-  ['RDX', 'an R data file'],
-  ['bplist00', 'a binary property list'],
+  ['%PDF-', 'a PDF document in a gzip file or an archive', 'Unpack it, and upload the document.'],
+  ['{\\rtf', 'an RTF document', SAVE_AS('a Word document (.docx) or as text')],
+  ['\x1f\x8b', 'a gzip file in another gzip file', 'Unpack it, and upload what is in it.'],
+  ['BZh', 'a bzip2 file', 'Unpack it, and upload what is in it.'],
+  ['\xfd7zXZ', 'an xz file', 'Unpack it, and upload what is in it.'],
+  ['\x28\xb5\x2f\xfd', 'a Zstandard file', 'Unpack it, and upload what is in it.'],
+  ['7z\xbc\xaf', 'a 7z archive', 'Unpack it, and upload the lists in it.'],
+  ['Rar!', 'a RAR archive', 'Unpack it, and upload the lists in it.'],
+  ['\x09\x00\x04\x00', 'an old Excel workbook (.xls)', SAVE_AS('XLSX')],
+  ['\x09\x02\x06\x00', 'an old Excel workbook (.xls)', SAVE_AS('XLSX')],
+  ['\x09\x04\x06\x00', 'an old Excel workbook (.xls)', SAVE_AS('XLSX')],
+  ['\x09\x08', 'an old Excel workbook (.xls)', SAVE_AS('XLSX')],
+  ['SQLite format 3', 'an SQLite database', 'Export the table with the URLs as CSV.'],
+  ['PAR1', 'a Parquet file', 'Save it as CSV.'],
+  ['ARROW1', 'an Arrow or Feather file', 'Save it as CSV.'],
+  ['Obj\x01', 'an Avro file', 'Save it as CSV or JSON lines.'],
+  ['ORC', 'an ORC file', 'Save it as CSV.'],
+  ['\x89HDF', 'an HDF5 file', 'Save it as CSV.'],
+  ['$FL2', 'an SPSS file', SAVE_AS('CSV')],
+  ['<stata_dta>', 'a Stata file', SAVE_AS('CSV')],
+  ['RDX', 'an R data file', 'Save it as CSV.'],
+  ['bplist00', 'a binary property list', 'Convert it to XML: `plutil -convert xml1 FILE`.'],
   ['\x7fELF', 'a program'],
   ['MZ\x90', 'a program'],
 ];
 
+const COMPOUND = '\xd0\xcf\x11\xe0';
+/** Documents of old Office programs and of Outlook, by a name in their directory, in UTF-16. */
+const COMPOUNDS: readonly (readonly [entry: string, name: string, advice: string])[] = [
+  ['EncryptedPackage', 'protected by a password', 'Save it without one.'],
+  ['PowerPoint Document', 'an old PowerPoint presentation (.ppt)', SAVE_AS('PPTX')],
+  ['WordDocument', 'an old Word document (.doc)', SAVE_AS('a Word document (.docx)')],
+  ['Workbook', 'an old Excel workbook (.xls)', SAVE_AS('XLSX')],
+  ['Book', 'an old Excel workbook (.xls)', SAVE_AS('XLSX')],
+  ['__properties_version', 'a message of Outlook (.msg)', SAVE_AS('an e-mail (.eml)')],
+];
+
 /** ZIP archives that are no workbook, by a part of theirs, in lower case. */
-const ARCHIVES: readonly (readonly [part: string, name: string])[] = [
-  ['xl/workbook.bin', 'a binary Excel workbook (.xlsb)'],
-  ['index/document.iwa', 'a Numbers, Pages or Keynote document'],
-  ['index.zip', 'a Numbers, Pages or Keynote document'],
-  ['content.xml', 'an OpenDocument file other than a spreadsheet'],
-  ['meta-inf/container.xml', 'an EPUB book'],
+const ARCHIVES: readonly (readonly [part: string, name: string, advice?: string])[] = [
+  ['xl/workbook.bin', 'a binary Excel workbook (.xlsb)', SAVE_AS('XLSX')],
+  ['index/document.iwa', 'a Numbers, Pages or Keynote document', 'Export it from its program as XLSX, DOCX or PPTX.'],
+  ['index.zip', 'a Numbers, Pages or Keynote document', 'Export it from its program as XLSX, DOCX or PPTX.'],
+  ['content.xml', 'an OpenDocument file other than a spreadsheet, a text or a presentation'],
+  ['meta-inf/container.xml', 'an EPUB book', 'Unpack it, and upload its pages as HTML.'],
 ];
 
 export const notRead = (name: string, advice = WHAT_IS_READ) =>
@@ -53,14 +70,17 @@ export const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] ===
 /** The error for an archive without a workbook. `has`: whether it has a part of this name. */
 export function unreadArchive(has: (part: string) => boolean): IntakeError {
   const known = ARCHIVES.find(([part]) => has(part));
-  return known ? notRead(known[1]) : notRead('a ZIP archive', `Unpack it and upload the lists in it. ${WHAT_IS_READ}`);
+  return known
+    ? notRead(known[1], known[2])
+    : notRead('a ZIP archive', `Unpack it and upload the lists in it. ${WHAT_IS_READ}`);
 }
 
 /** Throws `not_a_table`, with the name of the format, for a file whose first bytes are not text. */
 export function assertText(head: Buffer, text: string): void {
   const start = head.toString('latin1', 0, 16);
   const known = SIGNATURES.find(([bytes]) => start.startsWith(bytes));
-  if (known) throw notRead(known[1]);
+  if (known) throw notRead(known[1], known[2]);
+  if (start.startsWith(COMPOUND)) throw compound(head);
   if (isZip(head)) throw notRead('a ZIP archive or a workbook in a gzip file');
   if (head.toString('latin1', 257, 262) === 'ustar') throw notRead('a tar archive');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells binary data from text
@@ -68,7 +88,16 @@ export function assertText(head: Buffer, text: string): void {
   if (control > text.length / 100) throw notRead('binary data');
 }
 
-export type TextKind = 'json' | 'xml' | 'html' | 'mail' | 'table';
+function compound(head: Buffer): IntakeError {
+  const [, name, advice] = COMPOUNDS.find(([entry]) => head.includes(entry, 0, 'utf16le')) ?? [
+    '',
+    'an old Excel or Word file (.xls, .doc), or protected by a password',
+    SAVE_AS('XLSX or DOCX, without a password'),
+  ];
+  return notRead(name, advice);
+}
+
+export type TextKind = 'json' | 'xml' | 'html' | 'mail' | 'folded' | 'table';
 
 /** Wiki links begin like lists in lists, templates like objects. */
 const JSON_START = /^\s*(?:\{\s*["}]|\[\s*(?:\[\s*)*(?:["\]]|\{\s*["}]|(?:-?\d[\d.eE+-]*|true|false|null)\s*,|$))/;
@@ -82,6 +111,7 @@ export function kindOfText(text: string, encoding: TextEncoding): TextKind {
   if (JSON_START.test(text) && encoding.startsWith('utf-')) return 'json';
   if (XML_START.test(text)) return /<html[\s>]|<!doctype html/i.test(text.slice(0, 2_000)) ? 'html' : 'xml';
   if (HTML_START.test(text)) return 'html';
+  if (/^\s*BEGIN:V(?:CALENDAR|CARD)\s/i.test(text)) return 'folded';
   return isMail(text) ? 'mail' : 'table';
 }
 

@@ -1,16 +1,17 @@
 // Reads the links and the URLs of mails: one message, a mailbox of them (mbox), or a page that a browser saved as a message (MHTML).
-import PostalMime, { type Attachment } from 'postal-mime';
 import { breather } from '../time/event-loop.ts';
-import { isAttempt, urlsInCell } from './cell-urls.ts';
-import { encodingOf } from './encoding.ts';
+import { isAttempt } from './cell-urls.ts';
 import { IntakeError } from './errors.ts';
 import { linksOfHtml } from './html.ts';
+import { textsOfMessage } from './mime.ts';
 import { type Cell, listSheet, type OpenedText, type Sheet } from './sheet.ts';
+import { pagesOfTexts } from './sliced-texts.ts';
 import { wholeOf } from './text-source.ts';
 
 /** A message is decoded in memory; attachments count. */
 const MAX_MAIL_BYTES = 32 * 1024 * 1024;
-const MAX_HEADER_BYTES = 1024 * 1024;
+const READING = { has_notes: true, takes_names: false };
+
 export function openMail(file: OpenedText): Sheet {
   return listSheet(file, { format: 'mail', warnings: [], cells: () => mailCells(file) });
 }
@@ -24,27 +25,27 @@ async function* mailCells({ source, limits }: OpenedText): AsyncGenerator<Cell[]
     if (message.length > MAX_MAIL_BYTES) {
       throw new IntakeError('file_too_large', `Message ${row} has more than ${MAX_MAIL_BYTES / 1024 / 1024} MiB.`);
     }
-    const options = { maxHeadersSize: MAX_HEADER_BYTES, maxNestingDepth: 20 };
-    const { text = '', html = '', attachments } = await new PostalMime(options).parse(message);
-    const attached = await Promise.all(attachments.map((one) => urlsOfAttachment(one, limits.max_url_chars)));
-    const values = [
-      ...(html === '' ? [] : linksOfHtml(html, limits.max_url_chars)),
-      ...urlsInCell(text).texts,
-      ...attached.flat(),
-    ].filter((value) => isAttempt(value));
     // A message has the same links as text and as HTML.
-    yield [...new Set(values)].map((value) => ({ row, value }));
+    const seen = new Set<string>();
+    for await (const some of linksOfMessage(message, limits.max_url_chars)) {
+      const page: Cell[] = [];
+      for (const { value, refused } of some) {
+        if (seen.has(value) || (refused === undefined && !isAttempt(value))) continue;
+        seen.add(value);
+        page.push(refused === undefined ? { row, value } : { row, value, refused });
+      }
+      yield page;
+    }
     await breathe();
   }
 }
 
-/** The links of an attached page, or the URLs of another text; other attachments are files of their own. */
-async function urlsOfAttachment(attachment: Attachment, max_url_chars: number): Promise<readonly string[]> {
-  const { mimeType, content } = attachment;
-  if (!mimeType.startsWith('text/') || typeof content === 'string') return [];
-  const bytes = Buffer.from(content as ArrayBuffer);
-  const text = new TextDecoder(await encodingOf(bytes)).decode(bytes);
-  return mimeType === 'text/html' ? linksOfHtml(text, max_url_chars) : urlsInCell(text).texts;
+/** The links of the pages in a message and the URLs in its texts, attached ones too; other attachments are files of their own. */
+async function* linksOfMessage(message: Buffer, max_url_chars: number): AsyncGenerator<Cell[]> {
+  for await (const { type, text } of textsOfMessage(message)) {
+    if (type === 'text/html') yield* linksOfHtml([text], max_url_chars);
+    else yield* pagesOfTexts([{ row: 0, value: text }], READING);
+  }
 }
 
 /** The messages of a mailbox, or the one message. */

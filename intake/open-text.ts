@@ -21,6 +21,7 @@ const READERS: Readonly<Record<TextKind, (file: OpenedText) => Promise<Sheet>>> 
   xml: async (file) => (await import('./feed.ts')).openFeed(file),
   html: async (file) => (await import('./html.ts')).openHtml(file),
   mail: async (file) => (await import('./mail.ts')).openMail(file),
+  folded: async (file) => (await import('./folded-lines.ts')).openFoldedLines(file),
   table: async (file) => (await import('./text-sheet.ts')).openTextSheet(file),
 };
 

@@ -24,6 +24,9 @@ export const WARNINGS = {
   names_only:
     'No text has http:// or https://. The texts are written like domain names, but so are names of files: look whether they are meant.',
   several_sheets: 'Another sheet of the workbook holds URLs, which were not taken.',
+  unread_files:
+    'The archive has files that were not read: workbooks, documents and archives, damaged lists, or lists behind the first hundred. ' +
+    'Upload those by themselves, or name a list with `sheet`.',
   sitemap_index:
     'The file is an index: its URLs are those of sitemaps. The service fetches none of them to look for pages.',
 } as const;

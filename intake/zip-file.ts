@@ -16,11 +16,13 @@ const ENCRYPTED = 'encryption-data';
 const HIDDEN = /^__macosx\/|(?:^|\/)\./;
 /** Workbooks and archives in an archive are not opened. */
 const NO_TEXT = /\.(?:xlsx|xlsm|ods|docx|pptx|odt|odp|pdf|zip|gz)$/;
-const MAX_LISTS = 20;
+/** Lists at whose beginnings is looked; any other one can be named. */
+const MAX_LISTS = 100;
 
 export async function openZipFile(path: string, limits: IntakeLimits, options: OpenOptions): Promise<Sheet> {
   const zip = await ZipPackage.open(path, limits.max_inflated_bytes);
   let lists: { name: string; part: number }[];
+  let has_others = false;
   try {
     if (await isEncrypted(zip)) throw notRead('protected by a password', 'Save it without a password.');
     const is_ods = await isOds(zip);
@@ -31,13 +33,13 @@ export async function openZipFile(path: string, limits: IntakeLimits, options: O
       if (kind !== null) return await openDocument(path, kind, limits);
     }
     const names = is_package ? [] : zip.partsLike(/^/);
-    lists = names.flatMap((name, part) =>
-      isNamedLikeList(name) && !HIDDEN.test(name) && !NO_TEXT.test(name) ? [{ name, part }] : [],
-    );
+    const named = names.flatMap((name, part) => (isNamedLikeList(name) && !HIDDEN.test(name) ? [{ name, part }] : []));
+    lists = named.filter(({ name }) => !NO_TEXT.test(name));
+    has_others = lists.length < named.length;
   } finally {
     zip.close();
   }
-  if (lists.length > 0) return openLists(path, lists.slice(0, MAX_LISTS), limits, options);
+  if (lists.length > 0) return openLists(path, { lists, has_others }, limits, options);
   return (await import('./workbook.ts')).openWorkbook(path, limits, options);
 }
 
@@ -54,16 +56,16 @@ async function isEncrypted(zip: ZipPackage): Promise<boolean> {
 /** The list with the name that `sheet` gives, else the first one with URLs; the others with URLs are named. */
 async function openLists(
   path: string,
-  lists: readonly { name: string; part: number }[],
+  { lists, has_others }: { lists: readonly { name: string; part: number }[]; has_others: boolean },
   limits: IntakeLimits,
   options: OpenOptions,
 ): Promise<Sheet> {
   const { sheet: wanted = null, ...how } = options;
   let found: Sheet | null = null;
-  let refused: unknown = null;
+  let refused: IntakeError | null = null;
   const others: OtherSheet[] = [];
-  for (const { name, part } of lists) {
-    if (wanted !== null && !sameName(name, wanted)) continue;
+  const searched = wanted === null ? lists.slice(0, MAX_LISTS) : lists.filter(({ name }) => sameName(name, wanted));
+  for (const { name, part } of searched) {
     const source = { path, part, is_gzip: false, max_inflated_bytes: limits.max_inflated_bytes };
     try {
       const sheet = await openText(source, name, limits, how);
@@ -72,12 +74,14 @@ async function openLists(
       else others.push({ ...sheet.column, url_share: sheet.url_share ?? 1, sheet_name: name });
     } catch (error) {
       if (!(error instanceof IntakeError)) throw error;
-      refused ??= error;
+      if (!isUnread(refused)) refused = error;
     }
   }
   if (found !== null) {
-    const warnings =
-      others.length > 0 && wanted === null ? [...found.warnings, 'several_sheets' as const] : found.warnings;
+    const warnings = [...found.warnings];
+    if (others.length > 0 && wanted === null) warnings.push('several_sheets');
+    const is_searched = wanted !== null || searched.length === lists.length;
+    if (has_others || !is_searched || (wanted === null && isUnread(refused))) warnings.push('unread_files');
     return { ...found, other_sheets: others, warnings };
   }
   throw (
@@ -88,3 +92,6 @@ async function openLists(
     )
   );
 }
+
+/** Whether a list was refused for more than that it has no URLs. */
+const isUnread = (refused: IntakeError | null): boolean => refused !== null && refused.code !== 'no_urls';

@@ -5,7 +5,7 @@ import { Form } from '../../ui/form.tsx';
 
 /** The endings that the service reads; a test compares them with its table of formats. */
 const FORMATS =
-  '.csv,.tsv,.tab,.txt,.md,.rst,.adoc,.org,.tex,.bib,.ris,.url,.xlsx,.xlsm,.ods,.json,.jsonl,.ndjson,.har,.xml,' +
+  '.csv,.tsv,.tab,.txt,.md,.rst,.adoc,.org,.tex,.bib,.ris,.url,.ics,.vcf,.xlsx,.xlsm,.ods,.json,.jsonl,.ndjson,.har,.xml,' +
   '.rss,.atom,.opml,.webloc,.fods,.xbel,.kml,.gpx,.html,.htm,.docx,.pptx,.odt,.odp,.pdf,.eml,.mbox,.mht,.mhtml,.gz,.zip';
 
 export function Choose({ onChoose }: { onChoose(file: File): void }) {
