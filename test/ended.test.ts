@@ -117,15 +117,17 @@ test('a user whom the provider deleted has no session, token, key or share from 
   const { body: job } = await erin.upload('http://127.0.0.1:9/a\n');
   await erin.ended(job.job_id);
   const { body: share } = await erin.ask('POST', `/jobs/${job.job_id}/share`);
+  const { body: link } = await erin.ask('GET', `/jobs/${job.job_id}/download`);
   const looked = async () => [
     (await browser.ask('GET', '/users/me')).status,
     (await erin.ask('GET', '/users/me')).status,
     (await key.ask('GET', '/api/v2/usage')).status,
     (await fetch(share.url)).status,
+    (await fetch(link.url)).status,
   ];
-  t.deepEqual(await looked(), [200, 200, 200, 200]);
+  t.deepEqual(await looked(), [200, 200, 200, 200, 200]);
   await deleteAtProvider(t, 'erin');
-  t.deepEqual(await looked(), [401, 401, 401, 404]);
+  t.deepEqual(await looked(), [401, 401, 401, 404, 404]);
   t.is((await erin.ask('POST', '/users/me/api-keys', { name: 'late' })).status, 401);
   const code = await issueLocalCode(service.data_dir, { user_id: 'erin', email: null, is_admin: false, hours: 1 });
   const headers = { 'content-type': 'application/json' };
@@ -154,14 +156,16 @@ test('keys and shares that are revoked while no projector is there work no more'
       const ofUser = askAt(alone.url, frank.token);
       const ofKey = askAt(alone.url, key.token);
       const look = async ({ token }: { token: string }) => (await fetch(`${alone.url}/share/${token}`)).status;
+      const link = new URL((await ofUser('GET', `/jobs/${job.job_id}/download`)).body.url);
+      const download = async () => (await fetch(alone.url + link.pathname + link.search)).status;
       t.is((await ofKey('GET', '/api/v2/usage')).status, 200);
-      t.deepEqual([await look(kept), await look(revoked)], [200, 200]);
+      t.deepEqual([await look(kept), await look(revoked), await download()], [200, 200, 200]);
       t.is((await ofUser('DELETE', `/users/me/api-keys/${id}`)).status, 204);
       t.is((await ofUser('DELETE', `/jobs/${job.job_id}/share/${revoked.token}`)).status, 204);
       t.is((await ofKey('GET', '/api/v2/usage')).status, 401);
       t.deepEqual([await look(kept), await look(revoked)], [200, 404]);
       t.is((await ofUser('DELETE', `/jobs/${job.job_id}`)).status, 200);
-      t.deepEqual([await look(kept), await look(of_deleted)], [404, 404]);
+      t.deepEqual([await look(kept), await look(of_deleted), await download()], [404, 404, 404]);
     } finally {
       await alone.stop();
     }

@@ -5,6 +5,7 @@ import { totalOf } from '../../readmodels/result-pages.ts';
 import { results } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
+import { openLinkedJobs } from '../callers/linked-jobs.ts';
 import { assertResultsKept, jobNotFound } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
 import { EXPORT_FORMATS, jobExport, NO_TABLE, TOO_WIDE, UPLOAD_MISSING } from '../export/job-export.ts';
@@ -14,7 +15,8 @@ import { routeOf } from '../route.ts';
 import { Count, Time } from '../schemas.ts';
 import { assertValid, linkErrors, linkParameters, openSignedLinks } from '../signed-links.ts';
 
-const wire = ({ read, log, blobs, config, keys, public_url, now }: Parts) => ({
+const wire = ({ read, log, blobs, config, keys, public_url, now, jobs: job_commands, accounts }: Parts) => ({
+  opensJob: openLinkedJobs(job_commands, accounts),
   ...{ log, blobs, max_inflated_bytes: config.max_inflated_bytes },
   read: read({ jobs, results, jobStats }),
   links: openSignedLinks({ secret: keys.links, base_url: public_url, now }),
@@ -149,15 +151,15 @@ export const signedDownload = route({
   responses: { 200: file },
   errors: {
     ...linkErrors,
-    404: 'The job was deleted.',
+    404: 'The job was deleted, or its owner erased.',
     ...errors,
   },
   async handler(request, parts) {
     const { params, query, signal } = request;
-    const { read, links } = parts;
+    const { read, links, opensJob } = parts;
     assertValid(links, request);
     const job = await read.jobs.get(params.job_id);
-    if (!job) throw jobNotFound();
+    if (!job || !(await opensJob(params.job_id))) throw jobNotFound();
     assertResultsKept(job);
     const { format: of, original = false, redirects = false } = query;
     return await jobExport(parts, { job, filter: filterOf(query), format: of, original, redirects, signal });

@@ -9,7 +9,6 @@ import {
 } from '../../commands/shares.ts';
 import { VERDICTS } from '../../events/checks.ts';
 import { Type } from '../../events/schema.ts';
-import { jobStream } from '../../events/streams.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { resultsPage } from '../../readmodels/result-pages.ts';
@@ -17,6 +16,7 @@ import { results, STATUS_GROUPS } from '../../readmodels/results.ts';
 import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
 import { jobStats, namedCounts, noStats, type StatsDocument, statusGroups } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
+import { openLinkedJobs } from '../callers/linked-jobs.ts';
 import { accepted, assertResultsKept, HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
@@ -33,12 +33,10 @@ function wire({ log, logger, jobs: job_commands, accounts, read, now, public_url
   const shareUses = openShareUses(commands, logger, now);
   atEnd(shareUses.close);
   const collections = read({ jobs, results, shares: shareDocuments, jobStats });
-  /** Asks the log: the read model may lack that the share was revoked, its job deleted or its owner erased. */
-  async function isOpen({ _id: share_id, job_id }: ShareDocument): Promise<boolean> {
-    if (!(await commands.isValid({ share_id, job_id }))) return false;
-    const { owner_id, status } = (await job_commands.aggregate.read(jobStream(job_id))).state;
-    return status !== 'deleted' && !(await accounts.find(owner_id)).is_erased;
-  }
+  const opensJob = openLinkedJobs(job_commands, accounts);
+  /** Asks the log: the read model may lack that the share was revoked. */
+  const isOpen = async ({ _id: share_id, job_id }: ShareDocument): Promise<boolean> =>
+    (await commands.isValid({ share_id, job_id })) && (await opensJob(job_id));
   return { shares: commands, isOpen, shareUses, read: collections, now, public_url, consoleFiles, kept };
 }
 export type Deps = ReturnType<typeof wire>;
