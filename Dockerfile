@@ -1,5 +1,8 @@
 # The service with all its roles; ROLES chooses which run in a container. There is nothing to build: Node runs the TypeScript.
-FROM node:24-slim
+# A tag may be moved. Whoever builds for production pins the digest that the registry shows, which no repository can know for its own future:
+# docker build --build-arg NODE_IMAGE=node:24-slim@sha256:… .
+ARG NODE_IMAGE=node:24-slim
+FROM ${NODE_IMAGE}
 
 ENV NODE_ENV=production
 WORKDIR /app

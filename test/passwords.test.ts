@@ -60,3 +60,22 @@ test('a password of a submitted URL is neither shown nor kept', async (t) => {
     }
   });
 });
+
+test('API keys and the tokens of shares are kept as hashes alone', async (t) => {
+  const service = await startTestService();
+  const ada = await service.client('ada');
+  const { body: made } = await ada.ask('POST', '/users/me/api-keys', { name: 'k' });
+  const { body: job } = await ada.upload('http://127.0.0.1:9/a\n');
+  await ada.ended(job.job_id);
+  const { body: share } = await ada.ask('POST', `/jobs/${job.job_id}/share`);
+  t.is((await fetch(share.url)).status, 200);
+  const secrets: string[] = [made.key, share.token];
+  for (const secret of secrets) t.true(secret.length >= 32, secret);
+  await service.stop(async (data_dir) => {
+    for (const entry of await readdir(data_dir, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const bytes = await readFile(join(entry.parentPath, entry.name));
+      for (const secret of secrets) t.false(bytes.includes(secret), entry.name);
+    }
+  });
+});

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT, UnsecuredJWT } from 'jose';
-import { issueLocalToken, openIdentity } from '../../../adapters/identity/index.ts';
+import { issueLocalCode, issueLocalToken, openIdentity } from '../../../adapters/identity/index.ts';
 
 const ALICE = { user_id: 'alice', email: 'Alice@Example.com', is_admin: false };
 
@@ -55,6 +55,20 @@ test('one of several starting processes makes the key, and all use it', async (t
   const identity = await openIdentity({ local });
   for (const token of tokens) t.truthy(await identity.verify(token));
   t.deepEqual(await readdir(join(local, 'identity')), ['signing-key.json']);
+});
+
+test('the code of a link signs in within ten minutes; a token is no code, and a code no token', async (t) => {
+  const local = await folder(t);
+  const identity = await openIdentity({ local });
+  const [code, token] = await Promise.all([
+    issueLocalCode(local, { ...ALICE, hours: 2 }),
+    issueLocalToken(local, { ...ALICE, hours: 2 }),
+  ]);
+  t.like(await identity.signInBy!(code), { user: { user_id: 'alice' }, lasts_s: 7200 });
+  const { iat, exp } = decodeJwt(code);
+  t.is(exp! - iat!, 600);
+  t.is(await identity.signInBy!(token), null);
+  t.is(await identity.verify(code), null);
 });
 
 test('a token of another folder is refused', async (t) => {
