@@ -25,7 +25,7 @@ test('a password of a submitted URL is neither shown nor kept', async (t) => {
     `see http://ada:${SECRET}@127.0.0.1:9/d`,
     'Mail:bob@example.com',
     `http://a.example/ or http://ada:${SECRET}@127.0.0.1:9/e`,
-    '',
+    `http://a.example/;http://ada:x/${SECRET}@127.0.0.1:9/f`,
   ];
   const rows = CSV.split('\n').map((url, n) => `${url},${notes[n]}`);
   const made = await ada.upload(`url,note\n${rows.join('\n')}\n`);

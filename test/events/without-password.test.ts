@@ -11,8 +11,18 @@ for (const [text, shown] of [
   ['ssh://ada:secret@example.com/f', 'ssh://ada@example.com/f'],
   ['ada:secret@example.com/f', 'ada@example.com/f'],
   ['https://ada:secret@exa mple/', 'https://ada:secret@exa mple/'.replace(':secret', '')],
-  ['see https://a:b@c.example and https://d:e@f.example', 'see https://a@c.example and https://d@f.example'],
+  ['see https://a:b@c.example and https://d:e@f.example', 'see https://a@c.example and https://d@f.example/'],
   ['<https://a:b@c.example>', '<https://a@c.example>'],
+  ['https://x.example/ https://a:b@c.example/', 'https://x.example/ https://a@c.example/'],
+  ['https://x.example/;https://a:b@c.example/', 'https://x.example/;https://a@c.example/'],
+  ['https://x.example/,//a:b@c.example/', 'https://x.example/,//a@c.example/'],
+  ['https://a:b@c.example/\nhttps://d:e@f.example/', 'https://a@c.example/\nhttps://d@f.example/'],
+  ['https://a:b/c@d.example/', 'https://a@d.example/'],
+  ['https://a:b?c@d.example/', 'https://a@d.example/'],
+  ['https://a:b#@d.example/', 'https://a@d.example/'],
+  ['https://a:b/c@d.example/, https://e:f/g@h.example/', 'https://a@d.example/, https://e@h.example/'],
+  ['https://a:b＠c.example/', 'https://a＠c.example/'],
+  ['https：//a：b@c.example/', 'https：//a@c.example/'],
 ] as const) {
   test(`${text} is shown as ${shown}`, (t) => t.is(withoutPassword(text), shown));
 }
@@ -25,6 +35,9 @@ for (const text of [
   'mailto:ada@example.com',
   'ada@example.com',
   'at 10:30 with @ada',
+  'https://example.com/?to=https://a:b@c.example/',
+  'https://example.com:8080/a, see @ada',
+  'http://localhost:port/',
 ]) {
   test(`${text} has no password`, (t) => t.is(withoutPassword(text), text));
 }
@@ -36,6 +49,9 @@ test('a listing from before has its passwords left out when it is read', (t) => 
 });
 
 test('a long text takes no longer than its length', (t) => {
-  const text = `x ${'://a:'.repeat(200_000)}@`;
-  t.is(withoutPassword(text).length, text.length - 1);
+  const text = `x ${'://a/:1'.repeat(200_000)}@`;
+  t.is(withoutPassword(text).length, text.length - 2);
+  t.is(withoutPassword(`x ${'://a:'.repeat(200_000)}@`), 'x ://a@');
+  const urls = 'http://a:b '.repeat(100_000);
+  t.is(withoutPassword(`${urls}@`), `${urls}@`);
 });
