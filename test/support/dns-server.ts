@@ -29,6 +29,10 @@ export interface DnsServer {
   readonly asked: string[];
   /** While it is away it answers nothing. */
   is_away: boolean;
+  /** Its answer to every question, as of a resolver without an uplink; null for those of the zone. */
+  fails: 'servfail' | 'refused' | null;
+  /** Whether it refuses to answer for the root. */
+  refuses_root: boolean;
   close(): Promise<void>;
 }
 
@@ -45,8 +49,9 @@ export async function startDnsServer(zone: Zone, at = 0): Promise<DnsServer> {
     if (server.is_away) return [];
     const { name, end } = readName(query, 12);
     const type = TYPES[query.readUInt16BE(end) as keyof typeof TYPES];
+    if (server.fails !== null) return [message(query, RCODES[server.fails], [])];
     // The root, by which the resolver finds out whether the server is there.
-    if (name === '') return [message(query, 0, [])];
+    if (name === '') return [message(query, server.refuses_root ? RCODES.refused : 0, [])];
     asked.push(`${over === 'tcp' ? 'tcp ' : ''}${type} ${name}`);
     const entry = zone[name];
     if (entry?.answer !== undefined) return entry.answer(query, over);
@@ -98,6 +103,8 @@ export async function startDnsServer(zone: Zone, at = 0): Promise<DnsServer> {
     address: `127.0.0.1:${port}`,
     asked,
     is_away: false,
+    fails: null,
+    refuses_root: false,
     async close() {
       const closed = Promise.all([once(udp, 'close'), once(tcp, 'close')]);
       udp.close();
@@ -141,7 +148,9 @@ function readName(bytes: Buffer, from: number): { name: string; end: number } {
 }
 
 export function writeName(name: string): Buffer {
-  const labels = name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
+  const labels = (name.match(/[^.]+/g) ?? []).map((label) =>
+    Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]),
+  );
   return Buffer.concat([...labels, Buffer.from([0])]);
 }
 

@@ -1,16 +1,17 @@
 // Looks names up as the machine's own resolver does: /etc/hosts, then the name servers and the search list of resolv.conf. It
-// needs none of libuv's four threads. A name fails only where a server was heard; while none is, all names wait.
+// needs none of libuv's four threads. A name fails only where a server is of use; while none is, all names wait.
 import type { Answer, Lookup, NoAnswer } from '../resolver.ts';
+import { ASK_AGAIN_MS, Calibration } from './calibration.ts';
 import { FamilyQueries, type Found } from './families.ts';
 import { fitsMessage } from './message.ts';
-import { AddressQuery, type QueryRules } from './query.ts';
+import type { QueryRules } from './query.ts';
 import { NameServers } from './servers.ts';
 import { parseEndpoint, parseResolvConf, type ResolvConf, readSystem } from './system.ts';
 
 export interface DnsOptions {
   /** Such as `127.0.0.1:53`, instead of the system's. */
   servers?: readonly string[];
-  /** Called with the reason when no name server answers, and with null when one does again. */
+  /** Called with the reason when no name server is of use, and with null when one is again. */
   away?: (reason: string | null) => void;
   /** The first wait for a server. */
   timeout_ms?: number;
@@ -24,9 +25,6 @@ const LEAST_ATTEMPTS = 2;
 const BURST_NAMES = 64;
 /** A query frees its place in the burst after this long, answered or not. */
 const BURST_MS = 500;
-/** The wait between two probes of servers that are away. */
-const PROBE_AGAIN_MS = 1000;
-const PROBE_TRIES = 2;
 const HOSTS_TTL_S = 300;
 
 interface AskedName {
@@ -44,15 +42,22 @@ export class DnsLookup {
   readonly #waiting: AskedName[] = [];
   readonly #running = new Set<AskedName>();
   #in_burst = 0;
-  #probe: AddressQuery | null = null;
-  #probing: NodeJS.Timeout | undefined;
-  #is_away = false;
+  readonly #calibration: Calibration;
   #is_closed = false;
 
   constructor(options: DnsOptions = {}) {
     this.#options = options;
     const { servers } = options;
     this.#conf = servers === undefined ? null : { ...parseResolvConf(''), servers: servers.map(parseEndpoint) };
+    this.#calibration = new Calibration({
+      servers: this.#servers,
+      rules: () => this.#rules(),
+      away: (reason) => {
+        options.away?.(reason);
+        if (reason === null) this.#startSome();
+      },
+      tryName: () => this.#startNext(),
+    });
   }
 
   readonly lookup: Lookup = (name, done) => {
@@ -61,14 +66,14 @@ export class DnsLookup {
     if (own !== undefined) return done({ addresses: own, ttl_s: HOSTS_TTL_S, own: true });
     const names = candidates(name, this.#resolvConf());
     if (names.length === 0) return done({ code: 'dns_not_found' });
+    this.#calibration.begin();
     this.#waiting.push({ candidates: names, done, queries: null });
     this.#startSome();
   };
 
   close(): void {
     this.#is_closed = true;
-    clearTimeout(this.#probing);
-    this.#probe?.close();
+    this.#calibration.close();
     for (const { queries } of this.#running) queries?.close();
     this.#running.clear();
     this.#waiting.length = 0;
@@ -91,8 +96,12 @@ export class DnsLookup {
   }
 
   #startSome(): void {
-    while (this.#in_burst < BURST_NAMES && !this.#is_away && this.#waiting.length > 0)
-      this.#start(this.#waiting.shift()!);
+    while (this.#in_burst < BURST_NAMES && !this.#calibration.are_away && this.#waiting.length > 0) this.#startNext();
+  }
+
+  #startNext(): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#start(next);
   }
 
   #start(one: AskedName): void {
@@ -111,9 +120,8 @@ export class DnsLookup {
     this.#ask(one, 0, (answer) => {
       this.#running.delete(one);
       leave();
-      if (answer === 'silent') {
-        this.#waiting.unshift(one);
-        this.#askServers();
+      if (answer === 'again') {
+        this.#waiting.push(one);
         this.#startSome();
       } else {
         one.done(answer);
@@ -121,50 +129,30 @@ export class DnsLookup {
     });
   }
 
-  /** Asks for the candidates from `n` on. 'silent': no server was heard lately, so the name may have an answer. */
-  #ask(one: AskedName, n: number, done: (answer: Answer | NoAnswer | 'silent') => void): void {
+  /** Asks for the candidates from `n` on. 'again': no server was of use, so the name may have an answer. */
+  #ask(one: AskedName, n: number, done: (answer: Answer | NoAnswer | 'again') => void): void {
     one.queries = new FamilyQueries(one.candidates[n]!, this.#rules(), (found: Found, asked_last_at) => {
-      if (found === 'silent')
-        return done(this.#servers.isSteadySince(asked_last_at) ? { code: 'dns_failed' } : 'silent');
-      const is_absent = 'code' in found && found.code === 'dns_not_found';
-      if (is_absent && n + 1 < one.candidates.length) this.#ask(one, n + 1, done);
-      else done(found);
+      const code = found === 'silent' ? 'dns_failed' : 'code' in found ? found.code : null;
+      if (code === 'shortage') return done({ code });
+      if (code === 'dns_failed') {
+        // Servers that were away meanwhile have said nothing of the name.
+        const judge = (are_well: boolean) =>
+          done(are_well && this.#servers.back_at < asked_last_at ? { code } : 'again');
+        return void this.#calibration.ask(judge);
+      }
+      this.#calibration.answered();
+      if (code !== null && n + 1 < one.candidates.length) this.#ask(one, n + 1, done);
+      else done(found as Answer | NoAnswer);
     });
   }
 
   readonly #heard = (): void => {
     this.#servers.heard_at = performance.now();
-    if (!this.#is_away) return;
-    this.#is_away = false;
-    this.#servers.back_at = this.#servers.heard_at;
-    this.#options.away?.(null);
-    this.#startSome();
   };
 
   readonly #unanswered = (): void => {
-    if (performance.now() - this.#servers.heard_at > PROBE_AGAIN_MS) this.#askServers();
+    if (performance.now() - this.#servers.heard_at > ASK_AGAIN_MS) this.#calibration.look();
   };
-
-  /** Asks the servers for the root: one that answers nothing at all is away, and any answer shows that it is not. */
-  #askServers(): void {
-    if (this.#probe !== null || this.#is_closed) return;
-    clearTimeout(this.#probing);
-    const rules = this.#rules();
-    const timeout_ms = Math.min(rules.timeout_ms, PROBE_AGAIN_MS);
-    this.#probe = new AddressQuery(
-      '.',
-      'NS',
-      { ...rules, attempts: PROBE_TRIES, timeout_ms, unanswered() {} },
-      ({ kind }) => {
-        this.#probe = null;
-        if (kind !== 'silent' && kind !== 'shortage') return;
-        this.#probing = setTimeout(() => this.#askServers(), PROBE_AGAIN_MS);
-        if (this.#is_away || kind === 'shortage') return;
-        this.#is_away = true;
-        this.#options.away?.(`no name server answers (${this.#servers})`);
-      },
-    );
-  }
 }
 
 /**

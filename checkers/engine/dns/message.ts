@@ -35,11 +35,6 @@ export type Answer =
   /** The message answers another query. */
   | { kind: 'foreign' };
 
-/** The package's reader of names, which its types leave out. It follows compression backwards only, so it ends. */
-const { name: names } = packet as unknown as {
-  name: { decode: { (bytes: Buffer, offset: number): string; bytes: number } };
-};
-
 const TYPES = { A: 1, NS: 2, CNAME: 5, SOA: 6, AAAA: 28, OPT: 41 } as const;
 const CLASS_IN = 1;
 const RCODES = { FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4 } as const;
@@ -47,6 +42,10 @@ const HEADER_BYTES = 12;
 /** Fits into one packet on almost every path (https://www.dnsflagday.net/2020/). */
 const UDP_PAYLOAD_BYTES = 1232;
 const MAX_ALIASES = 16;
+/** Wire bytes of a name, without the root's (RFC 1035, 3.1). */
+const MAX_NAME_BYTES = 254;
+/** References of one name to earlier ones. Real names have a few; a message has room for thousands of names with thousands each. */
+const MAX_REFERENCES = 64;
 
 const FAILED: Answer = { kind: 'failed' };
 const FOREIGN: Answer = { kind: 'foreign' };
@@ -207,7 +206,7 @@ class Records {
   }
 }
 
-/** Reads a message from front to back. Each method throws at the end of the bytes, and `name` at a compression that loops. */
+/** Reads a message from front to back. Each method throws at the end of the bytes, and for a name that nobody may write. */
 class Reader {
   readonly #bytes: Buffer;
   #at = HEADER_BYTES;
@@ -217,13 +216,37 @@ class Reader {
   }
 
   name(): string {
-    const name = this.nameAt(this.#at);
-    this.#at += names.decode.bytes;
+    const { name, end } = this.#nameFrom(this.#at);
+    this.#at = end;
     return name;
   }
 
   nameAt(offset: number): string {
-    return names.decode(this.#bytes, offset);
+    return this.#nameFrom(offset).name;
+  }
+
+  /** The name at an offset, and the offset behind it. References lead back only (RFC 1035, 4.1.4). */
+  #nameFrom(offset: number): { name: string; end: number } {
+    const labels: string[] = [];
+    let end = 0;
+    let bytes = 0;
+    let references = 0;
+    let lowest = offset;
+    for (let at = offset; ; ) {
+      const size = this.#bytes.readUInt8(at);
+      if (size === 0) return { name: labels.join('.') || '.', end: end || at + 1 };
+      if (size >= 0xc0) {
+        end ||= at + 2;
+        at = this.#bytes.readUInt16BE(at) - 0xc000;
+        if (at >= lowest || ++references > MAX_REFERENCES) throw new RangeError('the name does not end');
+        lowest = at;
+      } else {
+        bytes += 1 + size;
+        if (size > 63 || bytes > MAX_NAME_BYTES || at + size >= this.#bytes.length) throw new RangeError('no label');
+        labels.push(this.#bytes.toString('latin1', at + 1, at + 1 + size));
+        at += 1 + size;
+      }
+    }
   }
 
   uint16(): number {

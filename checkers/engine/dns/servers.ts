@@ -13,23 +13,21 @@ export class NameServers {
   #turn = 0;
   /** When one of them was last heard. */
   heard_at = Number.NEGATIVE_INFINITY;
-  /** When they were last heard after they had been away. */
+  /** When they were last of use after they had been away. */
   back_at = Number.NEGATIVE_INFINITY;
+  /** Whether they have ever answered for the root. */
+  know_root = false;
 
   /** The servers in the order in which the next query asks them. */
   inOrder(conf: ResolvConf): readonly NameServer[] {
     if (conf !== this.#conf) {
       this.#conf = conf;
+      this.know_root = false;
       this.#all = conf.servers.map((endpoint) => ({ ...endpoint, keeps_case: true, knows_edns: true }));
     }
     if (!conf.rotates) return this.#all;
     const first = this.#turn++ % this.#all.length;
     return [...this.#all.slice(first), ...this.#all.slice(0, first)];
-  }
-
-  /** Whether one was heard since `at`, and all the time: what has had no answer since then gets none. */
-  isSteadySince(at: number): boolean {
-    return this.heard_at >= at && this.back_at < at;
   }
 
   toString(): string {

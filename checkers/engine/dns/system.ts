@@ -33,6 +33,7 @@ const DNS_PORT = 53;
 const RESOLV_CONF = '/etc/resolv.conf';
 const HOSTS = process.platform === 'win32' ? `${process.env.SystemRoot}\\System32\\drivers\\etc\\hosts` : '/etc/hosts';
 /** The caps of resolv.conf(5). */
+const MAX_SERVERS = 3;
 const MAX_NDOTS = 15;
 const MAX_TIMEOUT_S = 30;
 const MAX_ATTEMPTS = 5;
@@ -114,7 +115,7 @@ export function parseResolvConf(text: string): ResolvConf {
   const timeout_s = number('timeout', MAX_TIMEOUT_S);
   const attempts = number('attempts', MAX_ATTEMPTS);
   return {
-    servers: servers.length > 0 ? servers : [{ address: '127.0.0.1', port: DNS_PORT }],
+    servers: servers.length > 0 ? servers.slice(0, MAX_SERVERS) : [{ address: '127.0.0.1', port: DNS_PORT }],
     search: search.map((suffix) => suffix.toLowerCase().replace(/\.$/, '')).filter((suffix) => suffix !== ''),
     ndots: number('ndots', MAX_NDOTS) ?? 1,
     timeout_ms: timeout_s === null ? null : Math.max(1, timeout_s) * 1000,

@@ -2,7 +2,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { DnsLookup } from '../../../checkers/engine/dns/lookup.ts';
 import { createEngine, type EngineSettings, NotStarted } from '../../../checkers/engine/engine.ts';
-import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
+import { type DnsServer, startDnsServer, type Zone } from '../../support/dns-server.ts';
 import { startTestSite } from '../../support/test-site.ts';
 import { until } from '../../support/until.ts';
 
@@ -17,7 +17,8 @@ const SETTINGS: EngineSettings = {
 const NAMES = Array.from({ length: 100 }, (_, i) => `h${i}.example`);
 
 async function engineWithDns(t: ExecutionContext) {
-  const zone = Object.fromEntries(NAMES.map((name) => [name, { a: ['127.0.0.1'] }]));
+  const zone: Zone = Object.fromEntries(NAMES.map((name) => [name, { a: ['127.0.0.1'] }]));
+  zone['broken.example'] = { rcode: 'servfail' };
   const server: DnsServer = await startDnsServer(zone);
   const site = await startTestSite({ host: '0.0.0.0' });
   const told: (string | null)[] = [];
@@ -60,4 +61,53 @@ test('URLs with addresses are checked while the name server is away, before and 
   const late = await Promise.allSettled([check('h1.example'), check('127.0.0.3')]);
   t.true(late[0]!.status === 'rejected' && late[0].reason instanceof NotStarted);
   t.is(late[1]!.status, 'fulfilled');
+});
+
+for (const fails of ['servfail', 'refused'] as const) {
+  test(`URLs are given back while the name server says ${fails} to everything, and are right when it does no more`, async (t) => {
+    const { server, engine, told, check } = await engineWithDns(t);
+    server.fails = fails;
+    const ends = await Promise.allSettled(NAMES.map(check));
+    t.true(ends.every((end) => end.status === 'rejected' && end.reason instanceof NotStarted));
+    t.deepEqual(told, ['the name servers fail for every name (127.0.0.1)']);
+    server.fails = null;
+    await until(() => !engine.areNamesAway);
+    const outcomes = await Promise.all(NAMES.map(check));
+    t.true(outcomes.every(({ verdict }) => verdict === 'ok'));
+  });
+}
+
+const ENDINGS: readonly [how: string, end: (server: DnsServer) => void][] = [
+  ['says nothing any more', (server) => (server.is_away = true)],
+  ['loses its uplink', (server) => (server.fails = 'servfail')],
+];
+for (const [how, end] of ENDINGS) {
+  test(`no name fails when the name server ${how} in the middle of a list`, async (t) => {
+    const { server, engine, check } = await engineWithDns(t);
+    let checked = 0;
+    const half = NAMES.map(async (name, i) => {
+      if (i >= 50) await until(() => checked >= 50);
+      if (i === 50) end(server);
+      const { verdict } = await check(name);
+      checked++;
+      return verdict;
+    });
+    const ends = await Promise.allSettled(half);
+    t.deepEqual(
+      ends.map((one) => (one.status === 'fulfilled' ? one.value : one.reason instanceof NotStarted)),
+      NAMES.map((_, i) => (i < 50 ? 'ok' : true)),
+    );
+    t.true(engine.areNamesAway);
+  });
+}
+
+test('a name that fails by itself has an outcome, also where the name server refuses to answer for the root', async (t) => {
+  for (const refuses_root of [false, true]) {
+    const { server, engine, told, check } = await engineWithDns(t);
+    server.refuses_root = refuses_root;
+    t.like(await check('h1.example'), { verdict: 'ok' });
+    t.like(await check('broken.example'), { verdict: 'unreachable', error_code: 'dns_failed' });
+    t.false(engine.areNamesAway);
+    t.deepEqual(told, []);
+  }
 });
