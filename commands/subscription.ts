@@ -2,6 +2,7 @@
 import type { EventStore } from '../events/event-store.ts';
 import { subscriptionStream } from '../events/streams.ts';
 import type {
+  CheckoutOpened,
   SubscriptionChanged,
   SubscriptionEvent,
   SubscriptionPeriodPaid,
@@ -28,7 +29,13 @@ export type SubscriptionCommand =
   | { type: 'recordFailure'; subscription_id: string; payment_id: string; failed_at: string }
   /** Records the graces that have ended. */
   | { type: 'endGrace' }
-  | { type: 'startTrial'; trial: TrialStarted };
+  | { type: 'startTrial'; trial: TrialStarted }
+  /** Once for each former customer: of two that are made at once the first one stays. */
+  | { type: 'assignCustomer'; customer_id: string; instead_of: string | null }
+  /** Unless another was opened after the `after` ones that the caller knows of. */
+  | { type: 'openCheckout'; after: number; checkout: CheckoutOpened }
+  /** The provider has ended it. */
+  | { type: 'end'; subscription_id: string };
 
 /** `now`: milliseconds since the epoch. */
 export function decide(
@@ -68,6 +75,21 @@ export function decide(
     }
     case 'startTrial': {
       return { events: state.trial ? [] : [{ type: 'TrialStarted', data: command.trial }] };
+    }
+    case 'assignCustomer': {
+      const { customer_id, instead_of } = command;
+      if ((state.assigned_customer_id ?? null) !== instead_of) return { events: [] };
+      return { events: [{ type: 'CustomerAssigned', data: { customer_id } }] };
+    }
+    case 'openCheckout': {
+      if ((state.checkouts?.opened ?? 0) !== command.after) return { events: [] };
+      return { events: [{ type: 'CheckoutOpened', data: command.checkout }] };
+    }
+    case 'end': {
+      const known = state.subscriptions.find(({ subscription_id }) => subscription_id === command.subscription_id);
+      if (!known || known.status === 'canceled') return { events: [] };
+      const changed_at = new Date(now).toISOString();
+      return { events: [{ type: 'SubscriptionChanged', data: { ...known, status: 'canceled', changed_at } }] };
     }
   }
 }

@@ -2,6 +2,7 @@
 // at a time. The fold keeps the newest state of each subscription by the provider's clock, so the order of arrival makes no difference.
 import type {
   BillingInterval,
+  CheckoutOpened,
   PlanName,
   SubscriptionChanged,
   SubscriptionPeriodPaid,
@@ -33,6 +34,10 @@ export interface SubscriptionState {
   /** What was last paid of each subscription. Read models of earlier versions lack it. */
   paid_plans?: PaidPlan[];
   trial: TrialStarted | null;
+  /** The provider's id of the user that the service had made; absent without one. */
+  assigned_customer_id?: string | null;
+  /** How many checkouts were opened, and the last one of each kind; absent before the first. */
+  checkouts?: { opened: number } & Partial<Record<CheckoutOpened['kind'], CheckoutOpened>>;
 }
 
 interface PaidPlan {
@@ -73,6 +78,13 @@ export function afterSubscriptionEvent(state: SubscriptionState, { type, data }:
     }
     case 'TrialStarted':
       return { ...state, trial: data };
+    case 'CustomerAssigned':
+      return { ...state, assigned_customer_id: data.customer_id };
+    case 'CheckoutOpened':
+      return {
+        ...state,
+        checkouts: { ...state.checkouts, [data.kind]: data, opened: (state.checkouts?.opened ?? 0) + 1 },
+      };
     default:
       return state;
   }
@@ -139,9 +151,8 @@ export interface Subscription {
 /** Returns the plan at `now`, in milliseconds since the epoch; null for the free plan. A subscription wins over the trial. */
 export function subscriptionAt(state: SubscriptionState, now: number): Subscription | null {
   const at = new Date(now).toISOString();
-  const live = state.subscriptions.flatMap((each) => standing(each, state, at));
-  live.sort((a, b) => rankOf(b.plan) - rankOf(a.plan) || (a.period_end < b.period_end ? 1 : -1));
-  if (live[0]) return live[0];
+  const [first] = paidSubscriptionsAt(state, now);
+  if (first) return first;
   const { trial } = state;
   if (!trial || trial.period_end <= at) return null;
   const { plan, period_start, period_end } = trial;
@@ -152,6 +163,30 @@ export function subscriptionAt(state: SubscriptionState, now: number): Subscript
     ...none,
   };
 }
+
+/** Returns the subscriptions that bring a plan at `now`: the first one is the user's plan, and the others were bought beside it. */
+export function paidSubscriptionsAt(state: SubscriptionState, now: number): Subscription[] {
+  const at = new Date(now).toISOString();
+  return state.subscriptions
+    .flatMap((each) => standing(each, state, at))
+    .sort((a, b) => rankOf(b.plan) - rankOf(a.plan) || (a.period_end < b.period_end ? 1 : -1));
+}
+
+/**
+ * Returns the subscriptions for which the provider takes money, or would with the next payment that succeeds: also those whose grace has ended,
+ * and those that are paused. The user's plan is the first.
+ */
+export function openSubscriptionsAt(state: SubscriptionState, now: number): SubscriptionChanged[] {
+  const shown = paidSubscriptionsAt(state, now).map(({ subscription_id }) => subscription_id);
+  const open = state.subscriptions.filter(
+    ({ subscription_id, status }) => shown.includes(subscription_id) || KEPT.includes(status),
+  );
+  const placeOf = ({ subscription_id }: SubscriptionChanged) =>
+    (shown.indexOf(subscription_id) + open.length + 1) % (open.length + 1);
+  return open.sort((a, b) => placeOf(a) - placeOf(b));
+}
+/** The provider keeps them until somebody ends them. */
+const KEPT: readonly SubscriptionStatus[] = ['past_due', 'unpaid', 'paused'];
 
 const LIVE: readonly SubscriptionStatus[] = ['active', 'trialing', 'past_due'];
 

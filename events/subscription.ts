@@ -62,6 +62,10 @@ export const SUBSCRIPTION_EVENTS = {
   }),
   /** The grace has ended without a payment: the user is on the free plan until the payment is made. */
   SubscriptionDowngraded: event({ subscription_id: Type.String(), payment_id: Type.String() }),
+  /** The provider's id of the user, made before the first checkout. One that the provider has deleted is followed by another. */
+  CustomerAssigned: event({ customer_id: personal(Nullable(Type.String()), 'user') }),
+  /** A page on which to pay was opened. `item`: what is sold there, and its price. */
+  CheckoutOpened: event({ session_id: Type.String(), kind: Type.Enum(['plan', 'package']), item: Type.String() }),
   /** A job of the user's API key completed for the first time. It happens once in a user's life. */
   TrialStarted: event({
     plan,
@@ -74,5 +78,6 @@ export const SUBSCRIPTION_EVENTS = {
 
 export type SubscriptionEvent = EventsOf<typeof SUBSCRIPTION_EVENTS>;
 export type SubscriptionChanged = DataOf<typeof SUBSCRIPTION_EVENTS.SubscriptionChanged>;
+export type CheckoutOpened = DataOf<typeof SUBSCRIPTION_EVENTS.CheckoutOpened>;
 export type SubscriptionPeriodPaid = DataOf<typeof SUBSCRIPTION_EVENTS.SubscriptionPeriodPaid>;
 export type TrialStarted = DataOf<typeof SUBSCRIPTION_EVENTS.TrialStarted>;

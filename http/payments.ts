@@ -31,6 +31,8 @@ export interface Order {
   currency: string;
   success_url: string;
   cancel_url: string;
+  /** The provider opens one checkout for each key. */
+  idempotency_key?: string;
 }
 
 export interface CheckoutSession {
@@ -69,6 +71,8 @@ export class PaymentProviderError extends Error {
 
 export interface PaymentProvider {
   readonly name: PaymentProviderName;
+  /** Absent for a provider that knows users by their own ids. */
+  readonly customers?: Customers;
   /** Opens a page on which the user pays. Throws `PaymentProviderError`. */
   checkout(order: Order): Promise<CheckoutSession>;
   /** Opens a page on which the user sees and changes subscriptions; null for a user whom the provider does not know. */
@@ -77,6 +81,16 @@ export interface PaymentProvider {
   read(raw: Buffer, header: (name: string) => string): Promise<Delivery | null>;
   /** Whether the headers have a signature of the last minutes, right or wrong: without one nobody reads the body. */
   hasSignature(header: (name: string) => string): boolean;
+}
+
+/** A provider's own ids of users, and the checkouts that it keeps. All throw `PaymentProviderError`. */
+export interface Customers {
+  /** Returns `known` while the provider has it, else the id of a new customer: the same for each repeat. */
+  customerOf(user: { user_id: string; email: string | null; known: string | null }): Promise<string>;
+  /** Returns the page of a checkout; null for one that is paid, expired or unknown. */
+  reopen(session_id: string): Promise<CheckoutSession | null>;
+  /** Nobody can pay the checkout any more. Returns false for one that was paid before. */
+  close(session_id: string): Promise<boolean>;
 }
 
 /** A provider that takes money. */
@@ -106,3 +120,6 @@ export interface SandboxPortal {
 }
 
 export const isSandbox = (provider: PaymentProvider | null): provider is Sandbox => provider?.name === 'sandbox';
+
+export const endsSubscriptions = (provider: PaymentProvider | null): provider is ChargingProvider =>
+  provider !== null && 'endSubscription' in provider;

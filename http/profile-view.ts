@@ -2,7 +2,7 @@
 import { Nullable } from '../events/nullable.ts';
 import { Type } from '../events/schema.ts';
 import { BILLING_INTERVALS, PLAN_NAMES, SUBSCRIPTION_STATUSES } from '../events/subscription.ts';
-import type { Subscription } from '../events/subscription-state.ts';
+import { openSubscriptionsAt, type Subscription, type SubscriptionState } from '../events/subscription-state.ts';
 import { type BalanceDocument, usageOf } from '../readmodels/credits.ts';
 import type { UserDocument } from '../readmodels/users.ts';
 import { Count, pick, Time } from './schemas.ts';
@@ -28,11 +28,27 @@ export const SubscriptionView = Type.Object(
   },
   { $id: 'Subscription' },
 );
+const OTHER_FIELDS = ['plan', 'status', 'interval', 'period_start', 'period_end', 'cancel_at'] as const;
 const SUBSCRIPTION_FIELDS = [
   ...(['plan', 'status', 'interval', 'period_start', 'period_end', 'is_trial', 'cancel_at', 'grace_until'] as const),
 ] as const;
 export const subscriptionView = (subscription: Subscription | null) =>
   subscription && pick(subscription, SUBSCRIPTION_FIELDS);
+
+/** Subscriptions beside the user's plan. */
+export const OtherSubscriptions = Type.Array(
+  Type.Object(
+    { subscription_id: Type.String(), ...pick(SubscriptionView.properties, OTHER_FIELDS) },
+    { $id: 'OtherSubscription' },
+  ),
+  { description: 'Further subscriptions, which were bought beside the plan and are paid too.' },
+);
+
+/** All that are paid for but the first, which is the user's plan. */
+export const otherSubscriptions = (state: SubscriptionState | null, now: number) =>
+  (state === null ? [] : openSubscriptionsAt(state, now))
+    .slice(1)
+    .map(({ subscription_id, ...each }) => ({ subscription_id, ...pick(each, OTHER_FIELDS) }));
 
 export const subscriptionExample = {
   ...{ plan: 'pro', status: 'active', interval: 'month', is_trial: false, cancel_at: null, grace_until: null },

@@ -31,7 +31,10 @@ export const revenueProjection: Projection = projection({
   collections: [revenueCounts, revenuePayments, revenueCustomers],
   covers: ['payment', 'subscription'],
   // A trial is not paid, and a failed payment changes nothing before its grace has ended.
-  ignores: ['PaymentDeclined', 'SubscriptionPeriodPaid', 'SubscriptionPaymentFailed', 'TrialStarted'],
+  ignores: [
+    ...(['PaymentDeclined', 'SubscriptionPeriodPaid', 'SubscriptionPaymentFailed', 'TrialStarted'] as const),
+    ...(['CustomerAssigned', 'CheckoutOpened'] as const),
+  ],
   async begin(open, events): Promise<Page> {
     const payment_ids: string[] = [];
     const user_ids: string[] = [];

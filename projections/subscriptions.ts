@@ -13,7 +13,7 @@ interface Page {
 
 export const subscriptionsProjection: Projection = projection({
   name: 'subscriptions',
-  version: 4,
+  version: 5,
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
@@ -40,7 +40,7 @@ export const subscriptionsProjection: Projection = projection({
       const document = page.documents.get(user_id);
       if (!document) return;
       const without = document.subscriptions.map((subscription) => ({ ...subscription, customer_id: null }));
-      change(page, user_id, { customer_id: null, subscriptions: without });
+      change(page, user_id, { customer_id: null, assigned_customer_id: null, subscriptions: without });
     },
   },
   async end({ documents, changed }, open) {

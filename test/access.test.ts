@@ -168,6 +168,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /checkout/create': { access: 'user', status: 200, body: () => json({ plan: 'pro' }) },
   'POST /v2/subscription/checkout': { access: 'user', status: 200, body: () => json({ plan: 'starter' }) },
   'POST /portal/create': { access: 'user', status: 200 },
+  'POST /subscriptions/{subscription_id}/end': { access: 'user', status: 404 },
+  'POST /admin/users/{user_id}/subscriptions/{subscription_id}/end': { access: 'admin', status: 404 },
   'POST /webhooks/payment': { access: 'signature', status: 401, body: () => json({}) },
   'GET /sandbox/checkout/{session_id}': { access: 'none', status: 404 },
   'POST /sandbox/checkout/{session_id}/pay': { access: 'none', status: 404 },

@@ -1,10 +1,12 @@
 // Payments by Stripe: its checkout and portal pages, and its signed events. Prices and the portal's configuration are made at their first
 // use and found again by their keys.
+import { hash } from 'node:crypto';
 import Stripe from 'stripe';
 import {
   type BillingInterval,
   type ChargingProvider,
   type CheckoutSession,
+  type Customers,
   isRecentSignature,
   type Order,
   type OrderItem,
@@ -68,18 +70,14 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
   const from_stripe: FromStripe = {
     async planOf(price_id) {
       const { metadata, unit_amount } = await once(price_ids, price_id, () => stripe.prices.retrieve(price_id));
-      const found = prices.find(({ plan, interval }) => plan === metadata.plan && interval === metadata.interval);
-      if (!found) return null;
-      const { plan, interval, price_cents: listed_cents } = found;
+      const listed = prices.find(({ plan, interval }) => plan === metadata.plan && interval === metadata.interval);
+      if (!listed) return null;
+      const { plan, interval, price_cents: listed_cents } = listed;
       const is_listed = unit_amount === null || unit_amount === listed_cents;
       return { plan, interval, ...(!is_listed && { price_cents: unit_amount }) };
     },
     async periodOf(subscription_id) {
-      const found = await stripe.subscriptions.retrieve(subscription_id).catch((error: unknown) => {
-        if (!isMissing(error)) throw error;
-        return null;
-      });
-      const item = found?.items?.data[0];
+      const item = (await found(stripe.subscriptions.retrieve(subscription_id)))?.items?.data[0];
       return item ? { start: timeOf(item.current_period_start), end: timeOf(item.current_period_end) } : null;
     },
     async invoiceOf(payment_intent) {
@@ -147,16 +145,45 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
 
   async function sessionOf(order: Order): Promise<Stripe.Checkout.Session> {
     const { user_id, email, customer_id, item, success_url, cancel_url } = order;
-    return stripe.checkout.sessions.create({
+    const params = {
       ...(item.kind === 'package' ? await paymentSession(order, item) : await subscriptionSession(order, item)),
       ...(customer_id !== null && { customer: customer_id }),
       ...(customer_id === null && email !== null && { customer_email: email }),
       ...{ client_reference_id: user_id.slice(0, 200), success_url, cancel_url },
-    });
+    };
+    // A key stands for all that is asked: with other return pages it is another checkout.
+    const key = order.idempotency_key && keyOf('checkout', order.idempotency_key, JSON.stringify(params));
+    return stripe.checkout.sessions.create(params, key ? { idempotencyKey: key } : undefined);
   }
+
+  const customers: Customers = {
+    customerOf: ({ user_id, email, known }) =>
+      asked(async () => {
+        const customer = known === null ? null : await found(stripe.customers.retrieve(known));
+        if (customer && customer.deleted !== true) return known!;
+        const made = { metadata: { user_id }, ...(email !== null && { email }) };
+        const idempotencyKey = keyOf('customer', user_id, email ?? '', known ?? '');
+        return (await stripe.customers.create(made, { idempotencyKey })).id;
+      }),
+    reopen: (session_id) =>
+      asked(async () => {
+        const session = await found(stripe.checkout.sessions.retrieve(session_id));
+        if (!session?.url || session.status === 'complete' || session.status === 'expired') return null;
+        return { session_id, checkout_url: session.url };
+      }),
+    close: (session_id) =>
+      asked(async () => {
+        await stripe.checkout.sessions.expire(session_id).catch((error: unknown) => {
+          // It is not open any more, for which reason its status says.
+          if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+        });
+        return (await found(stripe.checkout.sessions.retrieve(session_id)))?.status !== 'complete';
+      }),
+  };
 
   return {
     name: 'stripe',
+    customers,
     checkout: (order) =>
       asked(async (): Promise<CheckoutSession> => {
         const session = await sessionOf(order).catch((error: unknown) => {
@@ -182,9 +209,7 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
       }),
     endSubscription: (subscription_id) =>
       asked(async () => {
-        await stripe.subscriptions.cancel(subscription_id).catch((error: unknown) => {
-          if (!isMissing(error)) throw error;
-        });
+        await found(stripe.subscriptions.cancel(subscription_id));
       }),
     hasSignature: (header) => isRecentSignature(header('stripe-signature'), Date.now()),
     async read(raw, header) {
@@ -213,6 +238,18 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
     throw new PaymentProviderError(`Stripe: ${error.type} ${error.code ?? ''} ${error.message}`, { cause: error });
   }
 }
+
+/** Null for what Stripe does not have. */
+async function found<T>(asking: Promise<T>): Promise<T | null> {
+  return asking.catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+    return null;
+  });
+}
+
+/** Of bounded length, whatever the parts are. */
+const keyOf = (kind: string, ...parts: readonly string[]) =>
+  `url_checker_${kind}_${hash('sha256', JSON.stringify(parts), 'hex')}`;
 
 /** Whether Stripe has deleted the customer, or has it under another key only. */
 const isUnknownCustomer = (error: unknown): boolean => isMissing(error) && error.param === 'customer';

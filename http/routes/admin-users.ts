@@ -14,6 +14,8 @@ import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import {
+  OtherSubscriptions,
+  otherSubscriptions,
   SubscriptionView,
   subscriptionExample,
   subscriptionView,
@@ -118,6 +120,7 @@ export const getUser = route({
         notes: Nullable(Type.String({ description: 'What administrators wrote of the user.' })),
         signup_bonus: Type.Enum(['pending', 'granted', 'withheld'], { description: 'The credits of a new account.' }),
         subscription: Nullable(SubscriptionView),
+        other_subscriptions: OtherSubscriptions,
         usage: UsageView,
         transactions: Type.Array(Transaction, tail('The end of the ledger')),
         jobs: Type.Array(JobView, tail('Jobs that are not deleted')),
@@ -125,7 +128,12 @@ export const getUser = route({
       }),
       example: {
         ...{ ...userExample, notes: 'Asked for an invoice in euro.', signup_bonus: 'granted' },
-        ...{ subscription: subscriptionExample, usage: usageExample, transactions: [transactionExample] },
+        ...{
+          subscription: subscriptionExample,
+          other_subscriptions: [],
+          usage: usageExample,
+          transactions: [transactionExample],
+        },
         ...{ jobs: [jobExample], audit_trail: [auditExample] },
       },
     },
@@ -147,6 +155,7 @@ export const getUser = route({
         ...userRow(listed, time),
         ...{ notes: user?.notes ?? null, signup_bonus: user?.bonus.status ?? 'pending' },
         subscription: subscriptionView(subscriptionAt(listed.subscription, time)),
+        other_subscriptions: otherSubscriptions(listed.subscription, time),
         usage: usageView(balance, user, time),
         transactions: ledger.map(transactionView),
         jobs: recent.map(jobView),

@@ -39,6 +39,7 @@ import * as sandbox from './sandbox.ts';
 import * as sandboxPortal from './sandbox-portal.ts';
 import * as sessions from './sessions.ts';
 import * as shares from './shares.ts';
+import * as subscriptions from './subscriptions.ts';
 import * as v2Jobs from './v2-jobs.ts';
 import * as v2Results from './v2-results.ts';
 import * as v2Usage from './v2-usage.ts';
@@ -59,7 +60,7 @@ export const ALL_GROUPS: readonly Group[] = [
     apiKeys.group,
     sessions.group,
   ],
-  ...[billing.group, paymentWebhook.group, sandbox.group, sandboxPortal.group],
+  ...[billing.group, subscriptions.group, paymentWebhook.group, sandbox.group, sandboxPortal.group],
   ...[
     adminUsers.group,
     adminUserChanges.group,

@@ -1,11 +1,12 @@
 // The gateway's routes that sell: the catalogue, checkouts of credits and of plans, and the portal of the payment provider.
+import type { CommandContext } from '../../commands/aggregate.ts';
 import { CURRENCY, creditsOf, PACKAGES, PAID_PLANS, PLANS, type Plan, packageOf } from '../../commands/plans.ts';
 import { openSubscriptions } from '../../commands/subscription.ts';
 import { Type } from '../../events/schema.ts';
 import { BILLING_INTERVALS, type BillingInterval, PLAN_NAMES, type PlanName } from '../../events/subscription.ts';
-import { subscriptionAt } from '../../events/subscription-state.ts';
 import { subscriptions } from '../../readmodels/subscriptions.ts';
 import { GATEWAY } from '../apis/gateway.ts';
+import { alreadySubscribed, customersIn, openCheckouts } from '../checkouts.ts';
 import { HttpError, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf } from '../list-replies.ts';
@@ -108,12 +109,6 @@ const checkoutExample = {
   checkout_url: 'https://checkout.stripe.com/c/pay/cs_test_a1b2c3',
   session_id: 'cs_test_a1b2c3',
 };
-const alreadySubscribed = () =>
-  new HttpError(
-    409,
-    'already_subscribed',
-    'You have a subscription already. Change it in the portal: POST /portal/create.',
-  );
 const noCustomer = () => new HttpError(409, 'no_customer', 'You have no payments yet, and so nothing to change.');
 const AWAY = {
   503: asThrown('The operator has set up no payment provider, or the provider does not answer.', providerAway()),
@@ -140,9 +135,9 @@ const purchase = route({
   ),
   responses: { 200: { description: 'The checkout.', schema: CheckoutView, example: checkoutExample } },
   errors: AWAY,
-  async handler({ body, caller }, deps) {
+  async handler({ body, caller, command }, deps) {
     const { package_id, name, credits, price_cents } = packageOf(body.package_id)!;
-    return checkout({ kind: 'package', package_id, name, credits, price_cents }, body, caller, deps);
+    return checkout({ kind: 'package', package_id, name, credits, price_cents }, body, caller, command(), deps);
   },
 });
 
@@ -175,7 +170,7 @@ const subscribe = route({
   summary: 'Subscribe to a plan',
   description,
   body: jsonBody(PlanOrder, { example: { plan: 'pro', interval: 'month' } }),
-  handler: ({ body, caller }, deps) => subscribeTo(body, caller, deps),
+  handler: ({ body, caller, command }, deps) => subscribeTo(body, caller, command(), deps),
 });
 
 const subscribeV2 = route({
@@ -185,7 +180,7 @@ const subscribeV2 = route({
   summary: 'Subscribe to a plan from the list of plans',
   description: `${description} The same as \`POST /checkout/create\`.`,
   body: jsonBody(PlanOrder, { example: { plan: 'starter', interval: 'year' } }),
-  handler: ({ body, caller }, deps) => subscribeTo(body, caller, deps),
+  handler: ({ body, caller, command }, deps) => subscribeTo(body, caller, command(), deps),
 });
 
 const portal = route({
@@ -212,10 +207,14 @@ const portal = route({
   async handler({ body, caller }, deps) {
     const return_url = deps.urls.of('return_url', body.return_url, '/checkouts/done');
     const { user_id } = caller;
-    const customer_id = await customerOf(user_id, deps);
-    const opened = await asked(() => providerOf(deps).portal({ user_id, customer_id, return_url }), deps);
-    if (opened === null) throw noCustomer();
-    return { body: opened };
+    const provider = providerOf(deps);
+    const known = customersIn(await deps.commands.read(user_id), await heardOf(user_id, deps), deps.now());
+    const paid_before = known.length > 0 ? known : [null];
+    for (const customer_id of paid_before) {
+      const opened = await asked(() => provider.portal({ user_id, customer_id, return_url }), deps);
+      if (opened !== null) return { body: opened };
+    }
+    throw noCustomer();
   },
 });
 
@@ -224,26 +223,35 @@ interface Wanted {
   cancel_url?: string;
 }
 
-async function checkout(item: OrderItem, wanted: Wanted, { user_id, email }: Caller, deps: Deps) {
+async function checkout(
+  item: OrderItem,
+  wanted: Wanted,
+  { user_id, email }: Caller,
+  context: CommandContext,
+  deps: Deps,
+) {
   const success_url = deps.urls.of('success_url', wanted.success_url, '/checkouts/done');
   const cancel_url = deps.urls.of('cancel_url', wanted.cancel_url, '/checkouts/cancelled');
-  const customer_id = await customerOf(user_id, deps);
-  const order = { user_id, email, customer_id, item, currency: CURRENCY, success_url, cancel_url };
-  return { body: await asked(() => providerOf(deps).checkout(order), deps) };
+  const order = { user_id, email, item, currency: CURRENCY, success_url, cancel_url };
+  const heard = await heardOf(user_id, deps);
+  const checkouts = openCheckouts(providerOf(deps), deps.commands);
+  return { body: await asked(() => checkouts.open({ order, heard, context }), deps) };
 }
 
-async function subscribeTo(wanted: Wanted & { plan: PlanName; interval: BillingInterval }, caller: Caller, deps: Deps) {
-  // The log, because the read model may lag behind a checkout that was just paid.
-  const current = subscriptionAt(await deps.commands.read(caller.user_id), deps.now());
-  if (current && !current.is_trial) throw alreadySubscribed();
+function subscribeTo(
+  wanted: Wanted & { plan: PlanName; interval: BillingInterval },
+  caller: Caller,
+  context: CommandContext,
+  deps: Deps,
+) {
   const { plan, interval } = wanted;
   const { name, price_cents } = PLANS[plan];
   const price = { price_cents: price_cents[interval], credits: creditsOf(plan, interval) };
-  return checkout({ kind: 'plan', plan, interval, name, ...price }, wanted, caller, deps);
+  return checkout({ kind: 'plan', plan, interval, name, ...price }, wanted, caller, context, deps);
 }
 
-const customerOf = async (user_id: string, { read }: Deps) =>
-  (await read.subscriptions.get(user_id))?.customer_id ?? null;
+/** The provider's id of the user in the last payment. */
+const heardOf = async (user_id: string, { read }: Deps) => (await read.subscriptions.get(user_id))?.customer_id ?? null;
 
 function providerOf({ payments }: Deps) {
   if (payments) return payments;

@@ -2,8 +2,9 @@
 import { creditsOf } from '../../commands/plans.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
+import { subscriptionAt } from '../../events/subscription-state.ts';
 import { balances } from '../../readmodels/credits.ts';
-import { subscriptionOf, subscriptions } from '../../readmodels/subscriptions.ts';
+import { subscriptions } from '../../readmodels/subscriptions.ts';
 import { users } from '../../readmodels/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { invalidToken } from '../callers/access.ts';
@@ -11,6 +12,8 @@ import { openClientHash } from '../callers/client-hash.ts';
 import { accepted } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import {
+  OtherSubscriptions,
+  otherSubscriptions,
   PlanName,
   SubscriptionView,
   subscriptionExample,
@@ -34,12 +37,14 @@ const route = routeOf<Deps>(GATEWAY, 'account');
 
 /** Reads what the views of one user need. */
 async function accountOf({ user_id }: Caller, { read, now }: Deps) {
-  const [user, balance, subscription] = await Promise.all([
+  const [user, balance, of_plans] = await Promise.all([
     read.users.get(user_id),
     read.balances.get(user_id),
-    subscriptionOf(read.subscriptions, user_id, now()),
+    read.subscriptions.get(user_id),
   ]);
-  return { user, balance, subscription, usage: usageView(balance, user, now()) };
+  const subscription = of_plans && subscriptionAt(of_plans, now());
+  const others = otherSubscriptions(of_plans, now());
+  return { user, balance, subscription, others, usage: usageView(balance, user, now()) };
 }
 
 const BONUSES = ['pending', 'granted', 'withheld', 'none'] as const;
@@ -65,6 +70,7 @@ const me = route({
         registered_at: Nullable(Time('When the service first saw you. Null for a moment after that.')),
         plan: PlanName,
         subscription: Nullable(SubscriptionView),
+        other_subscriptions: OtherSubscriptions,
         ...Credits.properties,
         credits_owed: Count('Credits of a refunded payment that were spent before: the next credits pay them off.'),
         usage: UsageView,
@@ -81,7 +87,7 @@ const me = route({
       example: {
         ...{ user_id: 'alice', email: 'alice@example.com', registered_at: '2026-01-17T08:00:00.000Z' },
         plan: 'pro',
-        subscription: subscriptionExample,
+        ...{ subscription: subscriptionExample, other_subscriptions: [] },
         credit_balance: 280,
         available_credits: 280,
         credits_owed: 0,
@@ -91,7 +97,7 @@ const me = route({
     },
   },
   async handler({ caller }, deps) {
-    const { user, balance, subscription, usage } = await accountOf(caller, deps);
+    const { user, balance, subscription, others, usage } = await accountOf(caller, deps);
     const credit_balance = balance?.balance ?? 0;
     return {
       body: {
@@ -99,7 +105,7 @@ const me = route({
         email: user ? user.email : caller.email,
         registered_at: user?.registered_at ?? null,
         plan: subscription?.plan ?? 'free',
-        subscription: subscriptionView(subscription),
+        ...{ subscription: subscriptionView(subscription), other_subscriptions: others },
         ...{ credit_balance, available_credits: credit_balance, credits_owed: balance?.owed ?? 0 },
         usage,
         jobs_created: user?.jobs_created ?? 0,

@@ -10,6 +10,8 @@ export interface FakeStripe {
   url: string;
   /** Every request that changed something: its path, and its form. */
   posted: { path: string; form: Record<string, string>; idempotency_key: string | undefined }[];
+  /** Checkouts by id; `status` as Stripe has it. */
+  checkouts: Map<string, { status: 'open' | 'complete' | 'expired' }>;
   /** The invoice that a payment intent paid. */
   invoices: Map<string, string>;
   /** The subscriptions that it has, as it answers them. */
@@ -37,13 +39,17 @@ export async function openFakeStripe(): Promise<FakeStripe> {
   const configurations: Made[] = [];
   const fake: Omit<FakeStripe, 'url' | 'close'> = {
     posted: [],
+    checkouts: new Map(),
     invoices: new Map(),
     subscriptions: new Map(),
     ended: [],
     is_down: false,
     unknown_customer: null,
   };
+  /** What was made, by idempotency key. */
+  const made = new Map<string, object>();
   let count = 0;
+  const urlOf = (id: string) => `https://stripe.example/${id}`;
   const list = (data: readonly unknown[]) => ({ object: 'list', data, has_more: false });
 
   async function answer(request: IncomingMessage): Promise<object | null> {
@@ -57,6 +63,15 @@ export async function openFakeStripe(): Promise<FakeStripe> {
         const invoice = fake.invoices.get(query.get('payment[payment_intent]')!);
         return list(invoice === undefined ? [] : [{ id: 'inpay_1', invoice }]);
       }
+      if (path.startsWith('/v1/customers/')) {
+        const id = path.split('/').at(-1)!;
+        return id === fake.unknown_customer ? { id, deleted: true } : { id };
+      }
+      if (path.startsWith('/v1/checkout/sessions/')) {
+        const id = path.split('/').at(-1)!;
+        const checkout = fake.checkouts.get(id);
+        return checkout ? { id, ...checkout, url: checkout.status === 'open' ? urlOf(id) : null } : null;
+      }
       if (path.startsWith('/v1/subscriptions/')) return fake.subscriptions.get(path.split('/').at(-1)!) ?? null;
       return list(configurations);
     }
@@ -67,7 +82,23 @@ export async function openFakeStripe(): Promise<FakeStripe> {
       return { id, status: 'canceled' };
     }
     const form = Object.fromEntries(new URLSearchParams(await text(request)));
-    fake.posted.push({ path, form, idempotency_key: request.headers['idempotency-key'] as string | undefined });
+    const idempotency_key = request.headers['idempotency-key'] as string | undefined;
+    const known = idempotency_key !== undefined && made.get(idempotency_key);
+    if (known) return known;
+    fake.posted.push({ path, form, idempotency_key });
+    const answered = make(path, form);
+    if (answered && idempotency_key !== undefined) made.set(idempotency_key, answered);
+    return answered;
+  }
+
+  function make(path: string, form: Record<string, string>): object | null {
+    const [, of_checkout] = /^\/v1\/checkout\/sessions\/([^/]+)\/expire$/.exec(path) ?? [];
+    if (of_checkout !== undefined) {
+      const checkout = fake.checkouts.get(of_checkout);
+      if (checkout?.status !== 'open') return null;
+      checkout.status = 'expired';
+      return { id: of_checkout, ...checkout };
+    }
     if (form.customer !== undefined && form.customer === fake.unknown_customer) return null;
     const id = `fake_${++count}`;
     if (path === '/v1/prices') {
@@ -79,7 +110,8 @@ export async function openFakeStripe(): Promise<FakeStripe> {
     if (path === '/v1/billing_portal/configurations') {
       configurations.push({ id, metadata: { version: form['metadata[version]'] } });
     }
-    return { id, url: `https://stripe.example/${id}` };
+    if (path === '/v1/checkout/sessions') fake.checkouts.set(id, { status: 'open' });
+    return { id, url: urlOf(id) };
   }
 
   const server = createServer(async (request, response) => {

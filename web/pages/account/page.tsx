@@ -1,5 +1,6 @@
 // The account: what can be spent, where it comes from, how much of the limits is used, and every change of the balance.
 import { useEffect } from 'preact/hooks';
+import { ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { to, useAddress } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
@@ -7,6 +8,7 @@ import { useMe, useSession } from '../../app/session.tsx';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { counted } from '../../ui/numbers.ts';
+import { OtherPlans } from '../../ui/other-plans.tsx';
 import { Ledger } from './ledger.tsx';
 import { Lots } from './lots.tsx';
 import { Usage } from './usage.tsx';
@@ -36,6 +38,7 @@ export function Page() {
           credits pay them off.
         </p>
       )}
+      <OtherPlans others={me.other_subscriptions} onEnd={again} end={endOwn} />
       <Usage me={me} />
       <Failure of={credits} />
       {credits.value && <Lots lots={credits.value.lots} />}
@@ -43,6 +46,8 @@ export function Page() {
     </>
   );
 }
+
+const endOwn = (subscription_id: string) => ask('POST /subscriptions/{subscription_id}/end', { subscription_id });
 
 /** The payment provider leads here after a checkout; its confirmation comes on a way of its own. */
 function Paid({ onLook }: { onLook(): void }) {

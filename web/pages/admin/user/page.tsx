@@ -6,6 +6,7 @@ import type { PageProps } from '../../../app/page-props.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { grouped } from '../../../ui/numbers.ts';
+import { OtherPlans } from '../../../ui/other-plans.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { TableSection } from '../../../ui/table-section.tsx';
 import { Time } from '../../../ui/time.tsx';
@@ -58,6 +59,13 @@ function Shown({ user, onChange }: { user: User; onChange(): void }) {
           registered <Time at={user.registered_at} />
         </span>
       </p>
+      <OtherPlans
+        others={user.other_subscriptions}
+        onEnd={onChange}
+        end={(subscription_id) =>
+          ask('POST /admin/users/{user_id}/subscriptions/{subscription_id}/end', { user_id, subscription_id })
+        }
+      />
       <section class="card" aria-label="Credits and limits">
         <Credits user={user} />
         {user.deleted_at === null && <Changes user={user} onChange={onChange} />}
