@@ -22,7 +22,7 @@ const HEAD = `# Routes, and what each may take
 This table is for whoever puts the service before the public. It is made from the routes by \`node test/support/routes-table.ts\`, and a test holds it to them.
 
 **How often.** \`address\`: \`ADDRESS_LIMIT_PER_MINUTE\`. \`user\`: that, and \`USER_LIMIT_PER_MINUTE\`. \`change\`: both, and \`USER_CHANGES_PER_MINUTE\`. \`key\`: \`RATE_LIMIT_PER_MINUTE\` and
-\`RATE_LIMIT_PER_DAY\`, without a valid key of an address. Some routes have a tighter limit of their own. Large requests also take turns:
+\`RATE_LIMIT_PER_DAY\`, without a valid key of an address. A number is a tighter limit of the route. Large requests also take turns:
 \`HEAVY_REQUESTS_PER_CALLER\`, \`HEAVY_REQUESTS_AT_ONCE\`.
 
 **How large.** The most bytes of a body; a request has at most 16 KiB of headers. Bodies of webhooks have 16 MiB in all and 4 MiB for an address.
@@ -41,6 +41,14 @@ const often = ({ api, access, method, quiet }: Route<never>) => {
   if (access === 'none' || access === 'signature' || access === 'shared-secret') return 'address';
   return method === 'GET' ? 'user' : 'change';
 };
+
+/** The limit of the route itself, as its 429 says. */
+function own({ errors, lasting }: Route<never>): string {
+  if (lasting) return ', places of `EVENT_STREAMS_PER_USER` and `EVENT_STREAMS_PER_ADDRESS`';
+  const [, subject, most] =
+    /"([^"]+) may send ([\d,]+) requests a minute/.exec(JSON.stringify(errors?.[429] ?? '')) ?? [];
+  return subject === undefined ? '' : `, ${subject.toLowerCase()} ${most} a minute`;
+}
 
 const large = ({ body }: Route<never>) => {
   if (body === null) return '';
@@ -62,7 +70,7 @@ export function routesTable(): string {
     const cells = [
       `\`${route.method} ${route.path}\``,
       WHO[route.access],
-      often(route) + heavy,
+      often(route) + heavy + own(route),
       large(route),
       unread(route),
     ];
