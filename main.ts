@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { damageSentence, isDamage, markForCheck, StartError } from './service/data-dir.ts';
 import { openLogger } from './service/logger.ts';
+import './service/private-files.ts';
 import { startService } from './service/service.ts';
 import { type Config, ConfigError, readConfig } from './settings/config.ts';
 import { isForOneself } from './settings/own-service.ts';
@@ -14,9 +15,6 @@ const KILL_MS = 20_000;
 
 /** The errors of LOG_FILE and of other files that the start opens. */
 const FOLDER_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'ENOENT', 'ENOSPC'];
-
-// The stores, uploads and logs are its user's alone, whoever made the folder.
-process.umask(0o077);
 
 let config: Config | null = null;
 let logger: Logger | null = null;

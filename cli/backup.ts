@@ -1,4 +1,5 @@
 // Backups from a terminal: npm run backup -- create | list | verify FILE | restore FILE
+import '../service/private-files.ts';
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';

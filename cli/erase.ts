@@ -1,4 +1,5 @@
 // Erases a user: npm run erase -- --user ID. The processes of the service carry it out; it may run meanwhile, or start later.
+import '../service/private-files.ts';
 import { randomUUID } from 'node:crypto';
 import { openErasures } from '../commands/user.ts';
 import { openLogger } from '../service/logger.ts';

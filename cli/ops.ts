@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // `npm run ops -- COMMAND`: the operators' commands. `--help` lists them.
 import '../boot.js';
+import '../service/private-files.ts';
 import { EXIT } from './ops/command.ts';
 import { failureOf, runOps } from './ops/run-ops.ts';
 import { userFolder } from './user-folder.ts';

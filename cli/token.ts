@@ -1,5 +1,6 @@
 // Prints a token of the local issuer: npm run token -- --user alice --email a@example.com [--admin] [--hours 24]. With --link it
 // prints a link that signs a browser in once.
+import '../service/private-files.ts';
 import { issueLocalCode, issueLocalToken } from '../adapters/identity/index.ts';
 import { readConfig } from '../settings/config.ts';
 import { signInLink } from './sign-in-link.ts';

@@ -35,3 +35,27 @@ test('a cookie that is signed rightly and says what did not begin is refused: th
   };
   for (const [what, pair] of Object.entries(forged)) t.is(await sessions.callerOf(pair), null, what);
 });
+
+test('a sign-in at the moment when all sessions are ended is one of those', async (t) => {
+  const { log } = await openTestStores(t);
+  const accounts = openAccounts(log, openCredits(log), { signup_credits: 0, bonus_at: 'first_sight' });
+  const user = { user_id: 'alice', email: null, is_admin: false };
+  let isBeside = true;
+  const sessions = openBrowserSessions(
+    openSessions(log),
+    {
+      see: accounts.see,
+      async find(user_id) {
+        const found = await accounts.find(user_id);
+        if (isBeside) await accounts.endSessions(user_id, commandContext());
+        return found;
+      },
+    },
+    cookie,
+  );
+  const begin = async (id: string) => pairOf(await sessions.begin({ id, user, lasts_s: HOUR_S }, commandContext()));
+  const beside = await begin('s1');
+  isBeside = false;
+  t.is(await sessions.callerOf(beside), null);
+  t.like(await sessions.callerOf(await begin('s2')), { user_id: 'alice' });
+});
