@@ -4,7 +4,7 @@ import { linkOfFormula, textWithLinks } from './cell-links.ts';
 import { IntakeError } from './errors.ts';
 import { tooLarge } from './inflation.ts';
 import { readPart, readPartWhole } from './read-part.ts';
-import { type SheetHandlers, shownFirst, type WorkbookSheet } from './workbook-sheet.ts';
+import { type CellValue, type SheetHandlers, shownFirst, type WorkbookSheet } from './workbook-sheet.ts';
 import { attributeOf } from './xml.ts';
 import type { ZipPackage } from './zip-package.ts';
 
@@ -52,6 +52,29 @@ function storedValue(attributes: Record<string, string>): string {
   return '';
 }
 
+const NUMBERS = new Set(['float', 'percentage', 'currency']);
+const TIME = /^PT(\d+)H(\d+)M(\d+)/;
+
+/** What a cell holds, as in a workbook of Excel: a number, a truth value, a date in ISO 8601; else its text. */
+function typedValue(attributes: Record<string, string>, text: string): CellValue {
+  const type = attributeOf(attributes, 'value-type') ?? '';
+  const stored = storedValue(attributes);
+  if (NUMBERS.has(type) && stored.trim() !== '' && Number.isFinite(Number(stored))) return Number(stored);
+  if (type === 'boolean' && stored !== '') return stored === 'true';
+  if (type === 'date' && stored !== '')
+    return stored
+      .replace(/\.\d+$/, '')
+      .replace('T', ' ')
+      .replace(/ 00:00:00$/, '');
+  const time = type === 'time' ? TIME.exec(stored) : null;
+  return time
+    ? time
+        .slice(1)
+        .map((part) => part.padStart(2, '0'))
+        .join(':')
+    : text;
+}
+
 const nameIn = (attributes: Record<string, string>, attribute: string) =>
   (attributeOf(attributes, attribute) ?? '').slice(0, MAX_NAME_CHARS);
 
@@ -92,7 +115,8 @@ async function* readTable(workbook: ZipPackage, wanted: number, handlers: SheetH
     const is_wanted = first >= column && first < column + columns;
     if (is_wanted && (shown.trim() !== '' || refused)) {
       const repeats = handlers.column === null ? columns : 1;
-      cells.push({ column: first, columns: repeats, text: refused ? formula : shown, refused });
+      const value = handlers.value && text.length <= MAX_CELL_CHARS ? typedValue(of_cell, text) : undefined;
+      cells.push({ column: first, columns: repeats, text: refused ? formula : shown, value, refused });
     }
     column += columns;
   };
@@ -159,6 +183,8 @@ interface RepeatedCell {
   column: number;
   columns: number;
   text: string;
+  /** What the cell holds, where that is asked for. */
+  value: CellValue | undefined;
   refused: 'uncalculated' | undefined;
 }
 
@@ -194,9 +220,9 @@ class Repeats {
     }
     let passed = 0;
     for (let n = 0; n < times; n++) {
-      for (const { column, columns, text, refused } of cells) {
+      for (const { column, columns, text, value = text, refused } of cells) {
         for (let i = 0; i < columns; i++) {
-          if (handlers.value) handlers.value(row + n, column + i, text);
+          if (handlers.value) handlers.value(row + n, column + i, value);
           else handlers.cell(row + n, column + i, text, refused);
         }
       }

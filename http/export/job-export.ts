@@ -119,7 +119,7 @@ async function originalTable(
           left_out: leftOut(blobs, job_id),
           resultsAt: (indexes) => resultsAt(read.results, where, indexes, signal),
         },
-        { table: table!, only_results: '$and' in where },
+        { table: table!, is_workbook: format === 'xlsx', only_results: '$and' in where },
       );
     } finally {
       await file!.release();

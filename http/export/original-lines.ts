@@ -29,9 +29,13 @@ export interface Sources {
 
 export interface OriginalOptions {
   table: JobTable;
+  /** Whether the lines become a workbook, whose texts are never formulas and need no apostrophe. */
+  is_workbook?: boolean;
   /** Whether rows without a result are left out, because the results are filtered. */
   only_results: boolean;
 }
+
+type ShownTable = JobTable & { is_workbook: boolean };
 
 /** What is said of one text of a row. */
 interface Finding {
@@ -71,7 +75,8 @@ export const addedWidths = ({ width }: JobTable): ReadonlyMap<number, number> =>
 
 /** The pages of lines, the head first. Throws what the sources throw, and closes them when the iteration ends. */
 export async function* originalLines(sources: Sources, options: OriginalOptions): AsyncGenerator<Line[]> {
-  const { table, only_results } = options;
+  const { only_results } = options;
+  const table: ShownTable = { ...options.table, is_workbook: options.is_workbook ?? false };
   const header_row = table.header_row ?? 0;
   const rows = new Ahead(sources.rows);
   const findings = openFindings(sources);
@@ -108,7 +113,7 @@ export async function* originalLines(sources: Sources, options: OriginalOptions)
 }
 
 /** The rows up to the header. A table without a header gets one of letters; a header far down is a line like others. */
-async function headOf(rows: Ahead<TableRow>, table: JobTable): Promise<{ head: Line[]; last_row: number }> {
+async function headOf(rows: Ahead<TableRow>, table: ShownTable): Promise<{ head: Line[]; last_row: number }> {
   const { header_row, width, format } = table;
   const head: Line[] = [];
   let last_row = 0;
@@ -129,7 +134,7 @@ async function headOf(rows: Ahead<TableRow>, table: JobTable): Promise<{ head: L
 }
 
 /** A title, or the header, which the names of the added columns follow. */
-const headLine = (table: JobTable, row: number, cells: readonly CellValue[]): Line =>
+const headLine = (table: ShownTable, row: number, cells: readonly CellValue[]): Line =>
   lineOf(table, cells, row === table.header_row ? addedNames(cells) : []);
 
 /** The names of the added columns, with a number where the header has the name already. */
@@ -144,17 +149,17 @@ function addedNames(header: readonly CellValue[]): string[] {
 }
 
 /** The cells of a row, brought to the width of the table, and the cells beside them: each line has as many. */
-function lineOf({ width, column }: JobTable, cells: readonly CellValue[], added: readonly Cell[]): Line {
+function lineOf({ width, column, is_workbook }: ShownTable, cells: readonly CellValue[], added: readonly Cell[]): Line {
   const line: Cell[] = [];
   // A workbook may show one long text in thousands of cells of a row, so its copy with an apostrophe is made once.
   const long_cells = new Map<CellValue, Cell>();
   for (let place = 0; place < width; place++) {
     const cell = cells[place] ?? '';
     if (typeof cell !== 'string' || cell.length < LONG_CHARS) {
-      line.push(ownCell(cell, place === column));
+      line.push(ownCell(cell, place === column, is_workbook));
       continue;
     }
-    const shown = long_cells.get(cell) ?? ownCell(cell, place === column);
+    const shown = long_cells.get(cell) ?? ownCell(cell, place === column, is_workbook);
     long_cells.set(cell, shown);
     line.push(shown);
   }
@@ -163,9 +168,10 @@ function lineOf({ width, column }: JobTable, cells: readonly CellValue[], added:
 }
 
 /** A cell of the sheet, without the passwords of its URLs. Outside the column of URLs, a text with no `//` may be an address or a time. */
-function ownCell(cell: CellValue, is_url: boolean): Cell {
+function ownCell(cell: CellValue, is_url: boolean, is_workbook: boolean): Cell {
   const may_hold = typeof cell === 'string' && (is_url || cell.includes('//'));
-  return inertCell(may_hold ? withoutPassword(cell) : cell);
+  const shown = may_hold ? withoutPassword(cell) : cell;
+  return is_workbook ? shown : inertCell(shown);
 }
 
 function resultCells(finding: Finding): Cell[] {

@@ -179,6 +179,17 @@ test('a formula in thousands of cells of a row gets its apostrophe in each', asy
   t.deepEqual(lines[1]!.slice(0, 4), [`'${long}`, `'${other}`, `'${long}`, 'z'.repeat(1200)]);
 });
 
+test('the texts of a workbook get no apostrophe, since they are no formulas', async (t) => {
+  const given = { rows: [row(1, 'h'), row(2, '- a note'), row(3, '=1+1')], listed: [] };
+  const lines = (
+    await Array.fromAsync(originalLines(sourcesOf(given), { table: TABLE, only_results: false, is_workbook: true }))
+  ).flat();
+  t.deepEqual(
+    lines.map(([cell]) => cell),
+    ['h', '- a note', '=1+1'],
+  );
+});
+
 for (const [title, in_order] of [
   ['every result and every rejected text stands beside its row', true],
   ['of a file whose rows are not in order no result is lost or told twice', false],

@@ -112,6 +112,25 @@ test('an ODS cell without a paragraph has the value of its attribute', async (t)
   t.deepEqual(urls, [2]);
 });
 
+test('an ODS cell that shows a number, a date or a truth value has that value', async (t) => {
+  const cell = (attributes: string, shown: string) =>
+    `<table:table-cell ${attributes}><text:p>${shown}</text:p></table:table-cell>`;
+  const values =
+    cell('office:value-type="currency" office:value="1234.5"', '1.234,50 €') +
+    cell('office:value-type="percentage" office:value="0.25"', '25 %') +
+    cell('office:value-type="date" office:date-value="2026-01-31"', '31.01.26') +
+    cell('office:value-type="date" office:date-value="2026-01-31T12:30:00.000000000"', '31.01.26 12:30') +
+    cell('office:value-type="time" office:time-value="PT08H05M00S"', '8:05') +
+    cell('office:value-type="boolean" office:boolean-value="true"', 'WAHR') +
+    cell('office:value-type="string"', '007');
+  const book = await ods(
+    odsRow('url', 'a', 'b', 'c', 'd', 'e', 'f', 'g') +
+      odsRow(A, '@').replace(/<table:table-cell><text:p>@<.text:p><.table:table-cell>/, values),
+  );
+  const { rows } = await tableOf(t, 'a.ods', book);
+  t.deepEqual(rows[1], [2, A, 1234.5, 0.25, '2026-01-31', '2026-01-31 12:30:00', '08:05:00', true, '007']);
+});
+
 test('formats of dates are told from formats of numbers and durations', (t) => {
   for (const format of ['yyyy-mm-dd', 'd. mmm', '[$-407]dddd', 'h:mm AM/PM', 'mm:ss'])
     t.true(isDateFormat(format), format);
