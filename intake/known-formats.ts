@@ -110,10 +110,15 @@ const HTML_START =
 export function kindOfText(text: string, encoding: TextEncoding): TextKind {
   if (JSON_START.test(text) && encoding.startsWith('utf-')) return 'json';
   if (XML_START.test(text)) return /<html[\s>]|<!doctype html/i.test(text.slice(0, 2_000)) ? 'html' : 'xml';
-  if (HTML_START.test(text)) return 'html';
+  if (HTML_START.test(text) && !isMarkdown(text)) return 'html';
   if (/^\s*BEGIN:V(?:CALENDAR|CARD)\s/i.test(text)) return 'folded';
   return isMail(text) ? 'mail' : 'table';
 }
+
+/** Markdown may begin with some HTML, such as a picture or a comment, and may have more of it. */
+const isMarkdown = (text: string): boolean => MARKDOWN.test(text) && !PAGE.test(text);
+const MARKDOWN = /^#{1,6} \S|\]\(https?:\/\/|^\[[^\]\n]{1,200}\]: ?<?https?:/m;
+const PAGE = /<!doctype|<html[\s>]|<body[\s>]/i;
 
 const HEADER =
   /^(?:from|to|cc|subject|date|message-id|mime-version|content-type|content-transfer-encoding|received|return-path|delivered-to|reply-to|snapshot-content-location|x-[\w-]+):/i;

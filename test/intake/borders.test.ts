@@ -19,6 +19,13 @@ const LISTS: Readonly<Record<string, (pad: string) => string>> = {
     `<urlset>${pad}${[A, `${A}2`, B].map((url) => `<url><loc>${html(url)}</loc></url>`).join('')}</urlset>`,
   'x.opml': (pad) =>
     `<opml><body>${pad}${[A, `${A}2`, B].map((url) => `<outline htmlUrl="${html(url)}"/>`).join('')}</body></opml>`,
+  'x.rss': (pad) =>
+    `<rss><channel>${pad}${[A, `${A}2`, B].map((url) => `<item><link>${url}</link></item>`).join('')}</channel></rss>`,
+  'x.kml': (pad) => `<kml>${pad}<a href="${html(A)}"/><description>See ${html(A)}2 or ${B}.</description></kml>`,
+  'x.ics': (pad) =>
+    `BEGIN:VCALENDAR\r\nX:${pad}\r\nURL:${A.slice(0, 30)}\r\n ${A.slice(30)}\r\nDESCRIPTION:${A}2 or ${B}\r\nEND:VCALENDAR\r\n`,
+  'x.eml': (pad) =>
+    `Subject: x\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n${pad}<a href="${html(A)}">a</a> ${html(A)}2 ${B}`,
 };
 /** The pieces in which readers work, and those that a file comes in. */
 const BORDERS = [8 * 1024, 16 * 1024, 64 * 1024];

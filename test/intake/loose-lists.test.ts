@@ -25,6 +25,21 @@ test('loose entities are the same wherever the text is cut', async (t) => {
   }
 });
 
+test('Markdown that begins with HTML is Markdown, and loses no link', async (t) => {
+  const badge =
+    '<p align="center">\n  <a href="https://a.example.org/1"><img src="https://img.example.org/x.svg"></a>\n</p>';
+  const text = `<!-- https://note.example.org/ -->\n${badge}\n\n# Title\n\n    git clone ${A}.git <name>\n\n[b]: ${B}\n`;
+  t.like(await open(t, 'x', text), { format: 'text' });
+  t.deepEqual(await valuesOf(t, 'x', text), [
+    'https://note.example.org/',
+    A,
+    'https://img.example.org/x.svg',
+    `${A}.git`,
+    B,
+  ]);
+  t.like(await open(t, 'x', `<!doctype html>\n<body>\n# x [b](${A})\n`), { format: 'html' });
+});
+
 test('the lines of a calendar go on in the next line, and have escapes of their own', async (t) => {
   const content = [
     'BEGIN:VCALENDAR',
