@@ -5,6 +5,7 @@ import type { URLChecked } from '../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../events/credits.ts';
 import type { EventRow, Metadata, Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, idOf } from '../events/streams.ts';
+import { isOfLater } from './known-types.ts';
 import { openSpill } from './spill.ts';
 
 /** What there is of an event: all of it, the number of results, all but what its hash covers alone, or that and its hash. */
@@ -78,6 +79,7 @@ export function openPacker(positionOf: (rowid: number) => Position): (rows: read
       const time = Date.parse(read.metadata.at);
       const data: unknown = JSON.parse(text);
       if (Number.isNaN(time)) throw new RangeError('no time');
+      if (isOfLater({ stream, type, metadata: read.metadata })) throw new RangeError('of a later version');
       if (category === 'credits')
         return { kind: KIND.entry, time, previous: chained(row, data as CreditsEvent['data']) };
       if (category !== 'checks') return { kind: KIND.step, time };

@@ -31,6 +31,8 @@ export interface AuditReport extends JobCounts {
   /** Steps that the service had not done yet, and was not late with. */
   open: JobCounts['open'] & { payments: number };
   violations: number;
+  /** Events that a later version of the service appended. This one cannot judge them, nor what follows from them. */
+  later: number;
 }
 
 /** A tree head to compare with. */
@@ -79,9 +81,10 @@ export interface LedgerAudit {
   position(): Position;
   /** Where and when the first entry that this audit took was appended; null before it. */
   firstEntry(): { place: Place; at: number } | null;
-  /** The entries, and the violations of events, so far. */
+  /** The entries, the violations of events, and the events of later versions, so far. */
   entries(): number;
   violations(): number;
+  later(): number;
   /** What a later audit goes on from, between two events. */
   state(): AuditState;
   /** The balances, after `finish` too. */

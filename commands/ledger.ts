@@ -1,5 +1,5 @@
 // The state of one user's ledger: its balance, its lots and the ids of its newest entries.
-import { EventFromLater } from '../events/codec.ts';
+
 import {
   CREDITS_EVENTS,
   type CreditsEvent,
@@ -10,6 +10,7 @@ import {
   type ReversedPart,
 } from '../events/credits.ts';
 import type { Metadata } from '../events/event-store.ts';
+import { EventFromLater } from '../events/unreadable.ts';
 import { type Usage, usageAfter } from '../events/usage.ts';
 
 /** The credits of one grant that are not spent. */
@@ -84,9 +85,8 @@ export type Entry = CreditsEvent & { metadata?: Pick<Metadata, 'at'> };
 export function evolve(credits: Credits, event: Entry): Credits {
   const { type, data, metadata } = event;
   if (!Object.hasOwn(CREDITS_EVENTS, type)) {
-    throw new EventFromLater(
-      `entry ${credits.entries} of a ledger has the type ${type}, which this service does not know: start the later service`,
-    );
+    const entry = { stream: 'credits', revision: credits.entries, type, version: 1 };
+    throw new EventFromLater(entry, 'is a type that this service does not know');
   }
   credits.balance = data.balance_after;
   credits.hash = data.hash;

@@ -4,16 +4,13 @@ import type { EventStore, NewEvent, RecordedEvent } from './event-store.ts';
 import type { Compile, Validate } from './event-validation.ts';
 import { isSealed, seal, subjectOf, UnopenedText, unseal } from './personal.ts';
 import { DamagedPersonalKey, type PersonalKeys } from './personal-keys.ts';
-import { EVENT_TYPES, type EventType, isEventType } from './vocabulary.ts';
+import { categoryOf } from './streams.ts';
+import { EventFromLater, markLater } from './unreadable.ts';
+import { EVENT_TYPES, type EventType, isEventType, VOCABULARY } from './vocabulary.ts';
 
 /** An event breaks the schema of its type: a defect of the command that appends it. Nothing was appended. */
 export class InvalidEvent extends Error {
   readonly code = 'invalid_event';
-}
-
-/** A later version of the service appended the event, and this version cannot read its shape. */
-export class EventFromLater extends Error {
-  readonly code = 'unavailable';
 }
 
 /** The event cannot be read: its JSON, a sealed text or its key was changed, or another program wrote it. Thrown by whoever looks at the data. */
@@ -33,8 +30,10 @@ async function loadCompile(): Promise<Compile> {
 const LOOKUPS_AT_ONCE = 50;
 
 /**
- * The same store behind the codec. `append` throws InvalidEvent; reads and subscriptions throw EventFromLater, and what
- * they return throws DamagedEvent; all throw the errors of `keys`. `types` replaces the vocabulary in tests.
+ * The same store behind the codec. `append` throws InvalidEvent. Events of a later version end the read of their stream with
+ * EventFromLater, because whoever reads a stream decides on all of it; readers of the whole log get them, and go on with the others. The
+ * data of such an event throws EventFromLater, and that of a damaged one DamagedEvent. All throw the errors of `keys`. `types` replaces the
+ * vocabulary in tests.
  */
 export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_TYPES): EventStore {
   const validators = new Map<EventType, Validate>();
@@ -51,6 +50,21 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   }
 
   function decode(event: RecordedEvent): RecordedEvent {
+    try {
+      return upcast(event, types);
+    } catch (cause) {
+      if (cause instanceof EventFromLater)
+        return markLater(
+          unreadable(event, () => cause),
+          cause,
+        );
+      return damaged(event, 'the shape', cause);
+    }
+  }
+
+  /** The event of a stream that is read to decide on it. */
+  function decodeOfStream(event: RecordedEvent): RecordedEvent {
+    assertKnown(event, types);
     try {
       return upcast(event, types);
     } catch (cause) {
@@ -98,14 +112,18 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   }
 
   /** From a sealed event on, reads ahead by up to `LOOKUPS_AT_ONCE` events, whose keys it looks up together. */
-  async function* read(recorded: AsyncIterable<RecordedEvent>, known_id?: string): AsyncGenerator<RecordedEvent> {
+  async function* read(
+    recorded: AsyncIterable<RecordedEvent>,
+    decoded: (event: RecordedEvent) => RecordedEvent,
+    known_id?: string,
+  ): AsyncGenerator<RecordedEvent> {
     let ahead: RecordedEvent[] = [];
     for await (const each of recorded) {
       if (ahead.length === 0 && each.id === known_id) {
         yield each;
         continue;
       }
-      const event = decode(each);
+      const event = decoded(each);
       if (ahead.length === 0 && !needsOpening(event)) {
         yield event;
         continue;
@@ -140,8 +158,8 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
         : encoded;
       return store.append(stream, expected, safe);
     },
-    readStream: (stream, options) => read(store.readStream(stream, options), options?.known_id),
-    readAll: (options) => read(store.readAll(options)),
+    readStream: (stream, options) => read(store.readStream(stream, options), decodeOfStream, options?.known_id),
+    readAll: (options) => read(store.readAll(options), decode),
     async *subscribe(options) {
       for await (const { events, position } of store.subscribe(options)) {
         yield { events: await openAll(events.map(decode)), position };
@@ -158,11 +176,17 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
 
 /** The event as it is for those who do not need its data, so that one damaged event stops neither a read nor the projector, which parks it. */
 function damaged(event: RecordedEvent, name: string, cause: unknown): RecordedEvent {
+  const { stream, revision, type } = event;
+  const message = `${stream} ${revision}: ${name} of ${type} is damaged, and cannot be opened`;
+  return unreadable(event, () => new DamagedEvent(message, { cause }));
+}
+
+function unreadable(event: RecordedEvent, reason: () => Error): RecordedEvent {
   const { id, stream, revision, type, position } = event;
   return {
     ...{ id, type, stream, revision, position },
     get data(): never {
-      throw new DamagedEvent(`${stream} ${revision}: ${name} of ${type} is damaged, and cannot be opened`, { cause });
+      throw reason();
     },
     get metadata() {
       return event.metadata;
@@ -177,6 +201,12 @@ const isText = (value: unknown) => typeof value === 'string';
 
 const currentVersion = (types: typeof EVENT_TYPES, type: EventType) => types[type].upcasters.length + 1;
 
+/** Throws `EventFromLater` for an unknown type in a stream of a known category: a later version has more types there. */
+function assertKnown({ type, stream, revision }: RecordedEvent, types: typeof EVENT_TYPES): void {
+  if (Object.hasOwn(types, type) || !Object.hasOwn(VOCABULARY, categoryOf(stream))) return;
+  throw new EventFromLater({ stream, revision, type, version: 1 }, 'is a type that this service does not know');
+}
+
 /** The event with its data in the current version of its type, and that version in its metadata. Throws `EventFromLater`. */
 export function upcast(event: RecordedEvent, types = EVENT_TYPES): RecordedEvent {
   const { type, metadata, stream, revision } = event;
@@ -184,9 +214,8 @@ export function upcast(event: RecordedEvent, types = EVENT_TYPES): RecordedEvent
   const version = metadata?.version ?? 1;
   const current = currentVersion(types, type);
   if (!Number.isInteger(version) || version < 1 || version > current) {
-    throw new EventFromLater(
-      `${stream} ${revision}: ${type} has version ${version}, but this service reads versions up to ${current}: start the later service`,
-    );
+    const why = `has version ${version}, but this service reads versions up to ${current}`;
+    throw new EventFromLater({ stream, revision, type, version }, why);
   }
   if (version === current) return event;
   const steps = types[type].upcasters.slice(version - 1);

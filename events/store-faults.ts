@@ -1,4 +1,5 @@
 // Transient faults of stores, recognised by the codes of their errors.
+import { EventFromLater } from './unreadable.ts';
 
 export type StoreFault = 'storage_full' | 'unavailable';
 
@@ -29,6 +30,8 @@ export function storeFaultOf(error: unknown): StoreFault | null {
   return UNAVAILABLE.has(code) || LOCKED.has(Number(errcode) & 0xff) ? 'unavailable' : null;
 }
 
-/** Whether a store is away or full, so that work on anything else would fail too. */
+/** Whether a store is away or full, so that work on anything else would fail too. An event of a later version stops the work on its stream alone. */
 export const isOfStore = (error: unknown): boolean =>
-  error instanceof AggregateError ? error.errors.some(isOfStore) : storeFaultOf(error) !== null;
+  error instanceof AggregateError
+    ? error.errors.some(isOfStore)
+    : storeFaultOf(error) !== null && !(error instanceof EventFromLater);

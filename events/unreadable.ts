@@ -13,6 +13,35 @@ export class UnreadableEvent extends Error {
   }
 }
 
+/** An event that only a later version of the service can read. */
+export type LaterEvent = Pick<RecordedEvent, 'stream' | 'revision' | 'type'> & { version: number };
+
+/** A later version of the service appended the event, and this version cannot read it. */
+export class EventFromLater extends Error {
+  readonly code = 'unavailable';
+  readonly event: LaterEvent;
+
+  constructor({ stream, revision, type, version }: LaterEvent, why: string) {
+    super(`${stream} ${revision}: ${type} ${why}: start the later service`);
+    this.event = { stream, revision, type, version };
+  }
+}
+
+/** The events that readers of the whole log got, by identity. */
+const from_later = new WeakMap<object, EventFromLater>();
+
+/** Marks an event whose data throws this error. */
+export function markLater<Event extends RecordedEvent>(event: Event, error: EventFromLater): Event {
+  from_later.set(event, error);
+  return event;
+}
+
+/** Throws `EventFromLater` for a marked event: also who needs none of its data may not know what it means. */
+export function refuseLater(event: RecordedEvent): void {
+  const error = from_later.get(event);
+  if (error !== undefined) throw error;
+}
+
 /** A position of another store, which cannot be compared. */
 class ForeignPosition extends Error {
   readonly code = 'foreign_position';

@@ -7,6 +7,7 @@ import type { Message, Queue } from '../checkers/queue.ts';
 import { type Alive, type InHand, WORK_SUBJECT, type Work, type WorkRange } from '../checkers/work.ts';
 import { BEGINNING, jsonBytes, type Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
+import { EventFromLater } from '../events/unreadable.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
@@ -177,7 +178,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     let next = flight.next();
     for (; next && (ranges.length === 0 || next.to - next.from <= urls_left); next = flight.next()) {
       const { batch, from, to, is_begun } = next;
+      let is_later = false;
       const urls = await listing.range(job_id, from, to).catch((error: unknown) => {
+        is_later = error instanceof EventFromLater;
         if (ranges.length > 0) return null;
         if (isOfStore(error)) throw error;
         logger.error({ err: error, job_id }, 'the listing of a job cannot be read');
@@ -185,7 +188,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       });
       if (urls === null) break;
       if (urls.length !== to - from) {
-        await unlisted(flight, from, to);
+        await unlisted(flight, from, to, is_later);
         return null;
       }
       bytes_left -= RANGE_BYTES;
@@ -216,14 +219,14 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
 
   /**
    * Handles a job whose listing lacks URLs, or whose URL fits no message. It drops a deleted job; it tries any other again after
-   * `lost_after_ms`, and fails it after `MAX_UNLISTED` times. Other jobs go on meanwhile.
+   * `lost_after_ms`, and fails it after `MAX_UNLISTED` times, but not one whose listing is of a later version. Other jobs go on meanwhile.
    */
-  async function unlisted(flight: Flight, from: number, to: number): Promise<void> {
+  async function unlisted(flight: Flight, from: number, to: number, is_later = false): Promise<void> {
     const { _id: job_id, owner_id } = flight.job;
     if (!(await jobs.get(job_id))) return drop(flight);
     logger.error({ job_id, from, to }, 'URLs of a job are not in its listing, or fit no message');
     turns.remove(owner_id, job_id);
-    if (++flight.unlisted >= MAX_UNLISTED) await options.fail(job_id);
+    if (!is_later && ++flight.unlisted >= MAX_UNLISTED) await options.fail(job_id);
     else heardOf(job_id, -1);
   }
 

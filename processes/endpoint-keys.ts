@@ -2,6 +2,7 @@
 // the beginning at each start: what it has deleted stays deleted.
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { personalKeyStream } from '../events/streams.ts';
+import { EventFromLater } from '../events/unreadable.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { passOnMoves } from './passes.ts';
@@ -34,10 +35,21 @@ export async function destroyKeys({ log, removals }: EndpointKeysOptions, from: 
     const event = recorded as LogEvent;
     if (removals.are_held) return reached;
     if (event.type === 'WebhookEndpointDeleted') {
-      const { endpoint_id } = event.data;
-      await removals.run(() => log.deleteStream(personalKeyStream(`endpoint/${endpoint_id}`)));
+      const endpoint_id = endpointOf(event);
+      if (endpoint_id !== null)
+        await removals.run(() => log.deleteStream(personalKeyStream(`endpoint/${endpoint_id}`)));
     }
     reached = event.position;
   }
   return end;
+}
+
+/** Null for an event of a later version: that service looks at all endpoints again when it starts. */
+function endpointOf(event: LogEvent<'WebhookEndpointDeleted'>): string | null {
+  try {
+    return event.data.endpoint_id;
+  } catch (error) {
+    if (error instanceof EventFromLater) return null;
+    throw error;
+  }
 }

@@ -28,7 +28,7 @@ const IN_MEMORY = 5_000;
 /** Violations that are shown; all are counted. */
 const SHOWN = 10;
 /** Raised when the rules or the saved state change: the ledger is audited from its beginning. */
-const VERSION = 4;
+const VERSION = 5;
 
 export interface LedgerAuditOptions {
   /** The log behind no codec. */
@@ -151,6 +151,8 @@ export function openContinuousAudit(options: LedgerAuditOptions): ContinuousAudi
   }
   /** The violation of an event is kept; one of a judgement holds until the next. */
   let judged: Violation[] | null = null;
+  /** The events of later versions that a line of the log has told of. */
+  let later_told = 0;
   function noted({ state }: Replay, violation: Violation): void {
     const list = judged ?? state.found;
     if (list.length < SHOWN) list.push(violation);
@@ -178,6 +180,9 @@ export function openContinuousAudit(options: LedgerAuditOptions): ContinuousAudi
       // Events of other categories follow the last one that was read.
       if (head > state.position) state.position = head;
     }
+    if (audit.later() > later_told)
+      logger.warn({ events: audit.later() }, 'the ledger has events of a later version, which this one cannot audit');
+    later_told = audit.later();
     state.completed_at = now();
     const is_due = monotonic() - replay.judged_at >= Math.max(JUDGE_MS, 100 * replay.judging_ms);
     if (is_due) await judge(replay);

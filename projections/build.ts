@@ -295,7 +295,14 @@ async function flip(fence: Fence, commit: Commit, { target, at, verified }: Flip
     const old = { generation: state.generation, collections: [...new Set([...state.collections, ...collections])] };
     const flipped: ProjectionState = {
       ...state,
-      ...{ version: next.version, generation, parked: next.parked, next: null, collections },
+      ...{
+        version: next.version,
+        generation,
+        parked: next.parked,
+        next: null,
+        collections,
+        types: [...projection.types],
+      },
       ...{ failed: null, verify: false, verified },
       retired: state.generation > 0 ? [...state.retired, old] : state.retired,
     };

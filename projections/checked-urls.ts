@@ -2,13 +2,25 @@
 import { endOf, namesUrls, urlsOf } from '../events/checked-range.ts';
 import type { Position, RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import { checksOf } from '../events/streams.ts';
+import { EventFromLater } from '../events/unreadable.ts';
 import type { ListedUrls, UrlListing } from '../events/url-listing.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 
 export type Checked = LogEvent<'URLChecked'>;
 
-/** Returns all URLs of an event's range with their rows; fewer when the listing was deleted with its job. */
+/**
+ * Returns all URLs of an event's range with their rows; fewer when the listing was deleted with its job. Throws `EventFromLater` for a listing
+ * of a later version.
+ */
 export type UrlsOf = (event: Checked) => Readonly<ListedUrls>;
+
+/** By the id of the event. */
+type Found = Map<string, ListedUrls | EventFromLater>;
+
+function laterOf(error: unknown): EventFromLater {
+  if (error instanceof EventFromLater) return error;
+  throw error;
+}
 
 const NONE: ListedUrls = { urls: [], rows: [] };
 
@@ -43,7 +55,7 @@ export async function* withUrls(
   { events, position }: SubscriptionBatch,
 ): AsyncGenerator<PartWithUrls, void> {
   let from = 0;
-  let found = new Map<string, ListedUrls>();
+  let found: Found = new Map();
   let chars = 0;
   for (const look of looksAt(events)) {
     if (chars >= MAX_CHARS) {
@@ -52,7 +64,7 @@ export async function* withUrls(
     }
     for (const [id, listed] of await readUrls(listing, events.slice(look.from, look.end))) {
       found.set(id, listed);
-      for (const url of listed.urls) chars += url.length;
+      if (!(listed instanceof EventFromLater)) for (const url of listed.urls) chars += url.length;
     }
   }
   yield partOf(from === 0 ? events : events.slice(from), position, found);
@@ -61,9 +73,14 @@ export async function* withUrls(
 function partOf(
   events: RecordedEvent[],
   position: Position,
-  found: ReadonlyMap<string, Readonly<ListedUrls>>,
+  found: ReadonlyMap<string, Readonly<ListedUrls> | EventFromLater>,
 ): PartWithUrls {
-  return { events, position, urls_of: ({ id }) => found.get(id) ?? NONE };
+  const urls_of: UrlsOf = ({ id }) => {
+    const listed = found.get(id) ?? NONE;
+    if (listed instanceof EventFromLater) throw listed;
+    return listed;
+  };
+  return { events, position, urls_of };
 }
 
 /** Ranges of neighbouring events, each with about `URLS_A_LOOK` checks. */
@@ -79,14 +96,14 @@ function* looksAt(events: readonly RecordedEvent[]): Generator<{ from: number; e
 }
 
 /** Reads the URLs of all ranges among the events, by event. */
-async function readUrls(listing: UrlListing, events: readonly RecordedEvent[]): Promise<Map<string, ListedUrls>> {
-  const found = new Map<string, ListedUrls>();
+async function readUrls(listing: UrlListing, events: readonly RecordedEvent[]): Promise<Found> {
+  const found: Found = new Map();
   const jobs = [...Map.groupBy(events.filter(isChecked).filter(checkedIn), ({ data }) => data.job_id)];
   for (let from = 0; from < jobs.length; from += JOBS_AT_ONCE) {
     await Promise.all(
       jobs.slice(from, from + JOBS_AT_ONCE).map(async ([job_id, checked]) => {
         for (const { id, data } of checked) {
-          found.set(id, await listing.rangeWithRows(job_id, data.from_index, endOf(data)));
+          found.set(id, await listing.rangeWithRows(job_id, data.from_index, endOf(data)).catch(laterOf));
         }
       }),
     );

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, jobStream } from '../events/streams.ts';
+import { EventFromLater } from '../events/unreadable.ts';
 import type { Inside } from '../readmodels/documents.ts';
 import {
   followerOf,
@@ -72,7 +73,7 @@ export async function endCatchingUp({ log, fence, types }: Pick<Adoption, 'log' 
   await fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
 }
 
-async function hasEvents(log: EventStore, from: Position, types: readonly string[]): Promise<boolean> {
+export async function hasEvents(log: EventStore, from: Position, types: readonly string[]): Promise<boolean> {
   for await (const _ of log.readAll({ from, filter: { types }, limit: 1 })) return true;
   return false;
 }
@@ -87,7 +88,7 @@ export async function otherLog(log: EventStore, state: ProjectorState, log_id: s
   const { last_event } = state;
   if (!last_event) return null;
   const { stream, revision } = last_event;
-  for await (const event of log.readStream(stream, { from: revision, limit: 1 })) {
+  for await (const event of log.readStream(stream, { from: revision, limit: 1, known_id: last_event.id })) {
     const is_same = event.id === last_event.id && event.position === last_event.position;
     return is_same ? null : `the log has another event as ${stream} ${revision}`;
   }
@@ -97,7 +98,13 @@ export async function otherLog(log: EventStore, state: ProjectorState, log_id: s
 /** Whether the stream held results that a purge removes from the log, because their job is deleted or they expired. */
 async function wasPurged(log: EventStore, stream: string): Promise<boolean> {
   if (categoryOf(stream) !== 'checks') return false;
-  for await (const { type } of log.readStream(jobStream(checksOf(stream).job_id)))
-    if (type === 'JobDeleted' || type === 'ResultsExpired') return true;
-  return false;
+  try {
+    for await (const { type } of log.readStream(jobStream(checksOf(stream).job_id)))
+      if (type === 'JobDeleted' || type === 'ResultsExpired') return true;
+    return false;
+  } catch (error) {
+    // What a later version appended to the job may have said so.
+    if (error instanceof EventFromLater) return true;
+    throw error;
+  }
 }

@@ -10,6 +10,7 @@ import type { LeaseKeeper } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
 import { type BuildOptions, build, dropOrphans, noteIdentities, runBuilds, stateOf } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
+import { rebuildReadable } from './later-events.ts';
 import { runLive } from './live-run.ts';
 import { adoptLog, otherLog } from './other-log.ts';
 import type { Projection } from './projection.ts';
@@ -107,6 +108,7 @@ async function project(options: ProjectorOptions, committed: () => void): Promis
   };
   await dropOrphans(building);
   await rebuildDropped(options, fence);
+  for (const projection of projections) await rebuildReadable(options, fence, projection);
   // On empty documents all projections are built first, so that the live run reads the log once for all of them.
   if (fence.state.checkpoint === BEGINNING) for (const projection of projections) await build(building, projection);
   const unfit = await unfitGenerations(options, fence);

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
 import { traced } from '../events/tracing.ts';
+import { EventFromLater, refuseLater } from '../events/unreadable.ts';
 import { type CollectionSpec, type Document, type Inside, TransactionTooLarge } from '../readmodels/documents.ts';
 import { inGeneration, parkedEvents, projectionState, projectionStates } from '../readmodels/projection-state.ts';
 import type { UrlsOf } from './checked-urls.ts';
@@ -126,6 +127,7 @@ async function apply(
   const inserts: Inserts = beside ? insertAhead(beside, generation) : insertInside(open);
   try {
     await guarded(target, async () => {
+      for (const event of taken) refuseLater(event);
       await projection.apply(taken, open, urls_of, inserts);
       await inserts.stored();
     });
@@ -154,6 +156,7 @@ export const isPassing = (error: unknown): boolean => PASSING_CODES.includes(cod
  * adapter throws a code of the port; its other errors, such as a missing right, would come for every event.
  */
 export function isOfStore(error: unknown): boolean {
+  if (error instanceof EventFromLater) return false;
   const { name } = (error ?? {}) as { name?: unknown };
   return STORE_CODES.includes(codeOf(error)) || String(name).startsWith('Mongo');
 }
@@ -173,7 +176,11 @@ async function park(target: Target, event: RecordedEvent, error: unknown, inside
   if (before >= MAX_PARKED) return;
   const { id: event_id, type, stream, revision, position } = event;
   const text = String((error as Error | undefined)?.stack ?? error).slice(0, MAX_ERROR_CHARS);
-  const parked = { projection: name, generation, version, event_id, type, stream, revision, position, error: text };
+  const later = error instanceof EventFromLater ? { later: error.event } : {};
+  const parked = {
+    ...{ projection: name, generation, version, event_id, type, stream, revision, position, error: text },
+    ...later,
+  };
   await (await inside.collection(parkedEvents)).write([
     { replace: { _id: `${name}/${generation}/${event_id}`, ...parked } },
   ]);

@@ -1,6 +1,7 @@
 // The projector's state: its checkpoint, and the live generation of each collection. A rebuild fills a new generation beside
 // the live one, then flips. Only the projector writes these documents; see `projections/fence.ts`.
 import { BEGINNING, type Position } from '../events/event-store.ts';
+import type { LaterEvent } from '../events/unreadable.ts';
 import type { CollectionSpec, Document, Documents } from './documents.ts';
 
 /** One for each projection. */
@@ -21,6 +22,11 @@ export interface ProjectionState extends Document {
   failed: { version: number; reason: string } | null;
   /** Earlier generations, kept for readers that began in them. New reads use the live one. */
   retired: { generation: number; collections: string[] }[];
+  /**
+   * The types of events that every projector which wrote the live generation has taken. One that takes more builds it anew when the log has
+   * such events. Null of generations of earlier versions.
+   */
+  types: string[] | null;
   /** An operator has requested a rebuild. */
   rebuild: boolean;
   /** Before the next flip, the documents of both generations are to be compared. */
@@ -86,6 +92,8 @@ export interface ParkedEvent extends Document {
   revision: number;
   position: Position;
   error: string;
+  /** What the projector could not read yet: one that can builds the read model anew. */
+  later?: LaterEvent;
 }
 
 export const projectionStates: CollectionSpec<ProjectionState> = {
@@ -127,7 +135,7 @@ export function inGeneration<T extends Document>(spec: CollectionSpec<T>, genera
 /** Fills the fields that a stored document lacks: an older version wrote it, or there is none yet. */
 export function projectionState(name: string, stored: ProjectionState | null): ProjectionState {
   const nothing = { version: 0, generation: 0, collections: [], identities: {}, parked: 0, next: null, retired: [] };
-  return { ...nothing, failed: null, rebuild: false, verify: false, verified: null, ...stored, _id: name };
+  return { ...nothing, types: null, failed: null, rebuild: false, verify: false, verified: null, ...stored, _id: name };
 }
 
 export function projectorState(stored: ProjectorState | null, follower: Follower = PROJECTOR): ProjectorState {

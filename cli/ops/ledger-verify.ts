@@ -43,7 +43,8 @@ export async function verify(
   report.violations += damaged;
   if (run.json) run.out.write(`${JSON.stringify({ ...report, found: shown }, null, 2)}\n`);
   else run.out.write(textOf(report, shown));
-  return report.violations > 0 ? EXIT.violation : EXIT.clean;
+  if (report.violations > 0) return EXIT.violation;
+  return report.later > 0 ? EXIT.unknown : EXIT.clean;
 }
 
 export interface Wanted {
@@ -130,7 +131,8 @@ async function listedHeads(source: LedgerSource, as_of: AsOf | null, wrong: Viol
 }
 
 function textOf(report: AuditReport, shown: readonly Violation[]): string {
-  const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations } = report;
+  const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations, later } =
+    report;
   const waiting = [
     [open.reservations, 'reservations that no job has used yet'],
     [open.jobs, 'ended jobs without their refund yet'],
@@ -145,7 +147,12 @@ function textOf(report: AuditReport, shown: readonly Violation[]): string {
     ...waiting.filter(([number]) => number > 0).map(([number, what]) => `in progress: ${number} ${what}`),
     ...shown.map(lineOf),
     ...(violations > shown.length ? [`… and ${count(violations - shown.length, 'violation')} more`] : []),
-    violations === 0 ? 'ok: every rule holds' : `${count(violations, 'violation')}`,
+    ...(later > 0
+      ? [
+          `not judged: ${count(later, 'event')} written by a later version of the service: run the audit of that version`,
+        ]
+      : []),
+    violations === 0 ? `ok: every rule holds${later > 0 ? ' of the others' : ''}` : `${count(violations, 'violation')}`,
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -4,9 +4,10 @@ import addFormats from 'ajv-formats';
 import test from 'ava';
 import { Type } from 'typebox';
 import { metadataOf } from '../../commands/aggregate.ts';
-import { EventFromLater, InvalidEvent } from '../../events/codec.ts';
+import { InvalidEvent } from '../../events/codec.ts';
 import { event as eventSpec } from '../../events/event-spec.ts';
-import type { NewEvent } from '../../events/event-store.ts';
+import type { NewEvent, RecordedEvent } from '../../events/event-store.ts';
+import { EventFromLater } from '../../events/unreadable.ts';
 import { USER_EVENTS } from '../../events/user.ts';
 import { EVENT_TYPES, VOCABULARY } from '../../events/vocabulary.ts';
 import { coded, commandContext, openTestStores } from '../support/stores.ts';
@@ -89,16 +90,23 @@ test('events of every past version are read in the shape of today, by each way t
 });
 
 for (const version of [2, 0, 1.5, Number.MAX_SAFE_INTEGER]) {
-  test(`an event of version ${version}, which nobody knows, is refused by each way to read`, async (t) => {
+  test(`an event of version ${version}, which nobody knows, ends the read of its stream, and is unreadable in the log`, async (t) => {
     const { log: store } = await openTestStores(t);
     const log = coded(store);
     const later = event('UserRegistered', REGISTERED);
     await store.append('user-alice', 'no_stream', [{ ...later, metadata: { ...later.metadata, version } }]);
     const expected = { instanceOf: EventFromLater, code: 'unavailable', message: /^user-alice 0: UserRegistered / };
-    const { signal } = new AbortController();
-    const reads: AsyncIterable<unknown>[] = [log.readStream('user-alice'), log.readAll(), log.subscribe({ signal })];
-    for (const read of reads) {
-      await t.throwsAsync(Array.fromAsync(read), expected);
+    await t.throwsAsync(Array.fromAsync(log.readStream('user-alice')), expected);
+    const [in_log] = await Array.fromAsync(log.readAll());
+    const done = new AbortController();
+    const subscribed: RecordedEvent[] = [];
+    for await (const { events } of log.subscribe({ signal: done.signal })) {
+      subscribed.push(...events);
+      if (subscribed.length > 0) done.abort();
+    }
+    for (const each of [in_log!, ...subscribed]) {
+      t.is(each.type, 'UserRegistered');
+      t.throws(() => each.data, expected);
     }
   });
 }
