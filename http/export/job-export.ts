@@ -56,8 +56,7 @@ export interface ExportRequest {
  * the table that is asked for, and what `totalOf` throws.
  */
 export async function jobExport(parts: ExportParts, request: ExportRequest): Promise<Reply> {
-  const { job, format, signal, original, redirects } = request;
-  const filter = redirects ? { redirect_kind: 'any' as const, ...request.filter } : request.filter;
+  const { job, filter, format, signal, original, redirects } = request;
   const { content_type, of } = FILES[format];
   const where = resultsFilter(job._id, filter);
   const expected = await totalOf(parts.read, job, filter, signal);
