@@ -70,10 +70,13 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
   }
 
   function cached(host: string, grace_ms: number): Vetted | null {
-    const literal = host.startsWith('[') ? host.slice(1, -1) : host;
-    if (isIP(literal) !== 0) return vet([literal]);
     const entry = cache.get(nameOf(host));
-    return entry !== undefined && entry.expires_at + grace_ms > now() ? entry.vetted : null;
+    if (entry !== undefined) return entry.expires_at + grace_ms > now() ? entry.vetted : null;
+    const literal = host.startsWith('[') ? host.slice(1, -1) : host;
+    if (isIP(literal) === 0) return null;
+    const vetted = vet([literal]);
+    cache.set(host, { vetted, expires_at: Number.POSITIVE_INFINITY });
+    return vetted;
   }
 
   function settle(name: string, answer: Answer | NoAnswer): void {
