@@ -145,7 +145,13 @@ class LinkFinder implements TokenizerCallbacks {
 
   #addText(text: string): void {
     this.#text += text;
-    if (this.#text.length > MAX_TEXT_CHARS) this.#endText();
+    if (this.#text.length <= MAX_TEXT_CHARS) return;
+    // A URL at the end may go on.
+    const end = Math.max(this.#text.lastIndexOf(' '), this.#text.lastIndexOf('\n')) + 1;
+    const rest = end > MAX_TEXT_CHARS / 2 ? this.#text.slice(end) : '';
+    this.#text = this.#text.slice(0, this.#text.length - rest.length);
+    this.#endText();
+    this.#text = rest;
   }
   #endText(): void {
     if (this.#text.includes('://') || this.#text.includes('www.')) {

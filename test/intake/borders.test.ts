@@ -44,3 +44,9 @@ for (const [name, list] of Object.entries(LISTS)) {
     }
   });
 }
+
+test('a page of one long text cuts no URL', async (t) => {
+  const urls = Array.from({ length: 3_000 }, (_, i) => `https://a.example.org/page/${i}`);
+  const sheet = await open(t, 'x.html', `<html><pre>${urls.join('\n')}</pre>`);
+  t.deepEqual((await Array.fromAsync(collectUrls(sheet.cells()))).flat(), urls);
+});
