@@ -21,6 +21,7 @@ const MAX_INTERIM = 100;
 const MAX_PIECES = 32;
 
 const REQUEST_TIMEOUT = 408;
+const MISDIRECTED_REQUEST = 421;
 /** 426 Upgrade Required, 464 of load balancers that expect another protocol, 505 HTTP Version Not Supported. */
 const WANTS_HTTP2: ReadonlySet<number> = new Set([426, 464, 505]);
 
@@ -126,6 +127,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
     this.headers = headers;
     const { origin, speaks_h2 } = this.connection;
     if (WANTS_HTTP2.has(status) && origin.startsWith('https:') && !speaks_h2) this.second_look = 'h2';
+    // A second look has a connection of its own, which may reach the right server (RFC 9110, 15.5.20). Browsers try that too.
+    else if (status === MISDIRECTED_REQUEST) this.second_look = 'lenient';
     this.#wanted = this.check.bytesWanted(status, headers);
     const is_big = Number(firstOf(headers, 'content-length')) > DRAIN_BYTES;
     this.#enough = is_big ? this.#wanted : Math.max(this.#wanted, DRAIN_BYTES);

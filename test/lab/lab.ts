@@ -14,6 +14,7 @@ import { ANSWERS } from './cases/answers.ts';
 import { CONNECTIONS } from './cases/connections.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
+import { REPORTED } from './cases/reported.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 import { startOracle } from './chromium.ts';
 import { isInNamespace, runInNamespace } from './namespace.ts';
@@ -23,7 +24,7 @@ import { differs, table, told } from './table.ts';
 const AT_ONCE = 4;
 
 async function main(words: readonly string[]): Promise<number> {
-  const cases = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES].filter(
+  const cases = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED].filter(
     ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
   );
   const folder = await mkdtemp(join(tmpdir(), 'lab-'));

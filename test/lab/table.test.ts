@@ -5,6 +5,7 @@ import { ANSWERS } from './cases/answers.ts';
 import { CONNECTIONS } from './cases/connections.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
+import { REPORTED } from './cases/reported.ts';
 import { differs, table } from './table.ts';
 
 const lab: LabCase = { name: 'a', answer: page(), expected: '200 ok' };
@@ -30,7 +31,7 @@ for (const [what, of, ours, theirs, fails] of ROWS) {
 }
 
 test('each case has a name of its own that can be the label of a host', (t) => {
-  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES].map(({ name }) => name);
+  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED].map(({ name }) => name);
   t.is(new Set(names).size, names.length);
   t.deepEqual(
     names.filter((name) => !/^[a-z0-9-]{1,63}$/.test(name)),

@@ -109,22 +109,6 @@ test('the engine closes idle connections soon after the last URL of their host',
   await engine.close();
 });
 
-test('an idle connection waits a minute for the next URL of its origin, and no longer', async (t) => {
-  const site = await startTestSite();
-  let now = 0;
-  const engine = createEngine(SETTINGS, { now: () => now });
-  t.teardown(() => site.close());
-  await engine.check(`${site.origin}/fine`);
-  now = 59_000;
-  await engine.check(`${site.origin}/fine`);
-  t.is(site.accepted, 1);
-  now = 59_000 + 60_000;
-  await site.drained();
-  await engine.check(`${site.origin}/fine`);
-  t.is(site.accepted, 2);
-  await engine.close();
-});
-
 test('a hundred checks of a hung server end within their time limits', async (t) => {
   const site = await startTestSite();
   const engine = createEngine(
