@@ -144,7 +144,6 @@ class Records {
   readonly #aliases = new Map<string, { to: string; ttl_s: number }>();
   readonly #addresses: { name: string; address: string; ttl_s: number }[] = [];
   #negative_ttl_s: number | null = null;
-  #has_referral = false;
   #refuses_edns = false;
 
   constructor(query: Query) {
@@ -168,7 +167,6 @@ class Records {
       for (let i = count; i > 0; i--) {
         const { type, ttl_s, from, to } = reader.record();
         if (type === TYPES.SOA) this.#negative_ttl_s = Math.min(ttl_s, reader.uint32At(to - 4, from));
-        else if (type === TYPES.NS) this.#has_referral = true;
         // The upper bits of the response code: BADVERS.
         else if (type === TYPES.OPT) this.#refuses_edns = ttl_s >>> 24 !== 0;
       }
@@ -198,9 +196,8 @@ class Records {
     if (is_truncated) return TRUNCATED;
     const has_recursion = (bytes[3]! & 0x80) !== 0;
     const is_authority = (bytes[2]! & 0x04) !== 0;
-    // A server that does not know the name, and names others that may (RFC 2308, 2.2).
-    const is_lame = this.#has_referral && this.#negative_ttl_s === null && !has_recursion && !is_authority;
-    if (is_lame) return FAILED;
+    // A server that neither knows the name nor asks others, though it may say whom to ask (RFC 2308, 2.2).
+    if (aliases === 0 && this.#negative_ttl_s === null && !has_recursion && !is_authority) return FAILED;
     const alias = aliases > 0 && this.#negative_ttl_s === null ? name : null;
     return { kind: 'none', ttl_s: this.#negative_ttl_s, alias };
   }

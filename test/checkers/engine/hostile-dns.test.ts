@@ -113,6 +113,12 @@ const ROWS: readonly [what: string, answer: Answers, reply: Reply][] = [
     (q) => [message(q, 0, [], { authority: [record('example', NS, 60, writeName('ns.example'))], base: 0x80_00 })],
     FAILED,
   ],
+  ['nothing, by a server that neither knows nor asks others', (q) => [message(q, 0, [], { base: 0x81_00 })], FAILED],
+  [
+    'no such address, by a server that knows and does not ask others',
+    (q) => [message(q, 0, [], { base: 0x84_00 })],
+    NOT_FOUND,
+  ],
   [
     'a time to live with its upper bit set',
     (q) => [message(q, 0, typeOf(q) === A ? [own('shop.example', 0xffff_ffff)] : [])],
