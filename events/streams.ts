@@ -16,6 +16,7 @@ export const webhookDeliveryStream = (delivery_id: string) => `webhook_delivery-
 export const idempotencyStream = (hash: string) => `idempotency-${hash}`;
 export const paymentStream = (payment_id: string) => `payment-${payment_id}`;
 export const subscriptionStream = (user_id: string) => `subscription-${user_id}`;
+export const paymentIssueStream = (issue_id: string) => `payment_issue-${issue_id}`;
 export const mailStream = (mail_id: string) => `mail-${mail_id}`;
 export const proxyStream = (proxy_id: string) => `proxy-${proxy_id}`;
 export const PROXY_LIST_STREAM = 'proxy_list-current';

@@ -15,6 +15,7 @@ import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
 import { LEDGER_HEADS_EVENTS } from './ledger-head.ts';
 import { MAIL_EVENTS } from './mail.ts';
 import { PAYMENT_EVENTS } from './payment.ts';
+import { PAYMENT_ISSUE_EVENTS } from './payment-issue.ts';
 import { PERSONAL_KEYS_EVENTS } from './personal-keys.ts';
 import { PROXY_EVENTS } from './proxy.ts';
 import { PROXY_LIST_EVENTS } from './proxy-list.ts';
@@ -46,6 +47,7 @@ export const VOCABULARY = {
   ledger_heads: LEDGER_HEADS_EVENTS,
   mail: MAIL_EVENTS,
   payment: PAYMENT_EVENTS,
+  payment_issue: PAYMENT_ISSUE_EVENTS,
   proxy: PROXY_EVENTS,
   proxy_list: PROXY_LIST_EVENTS,
   service: SERVICE_EVENTS,

@@ -19,11 +19,18 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
   const billing = payments && openBilling(log, credits, payments.name);
   return {
     early(header) {
-      if (!payments?.hasSignature(header)) throw wrongSignature();
+      if (payments?.hasSignature(header)) return;
+      // A stranger's request has none; the provider's has one that is too old by this machine's clock.
+      if (SIGNATURES.some((name) => header(name) !== ''))
+        refused(logger, 'its signature is older than five minutes, or of the wrong form');
+      throw wrongSignature();
     },
     async take(raw, header, context) {
       const delivery = await payments?.read(raw, header).catch((error: unknown) => later(error, logger));
-      if (!delivery || !billing) throw wrongSignature();
+      if (!delivery || !billing) {
+        refused(logger, 'its signature is wrong: compare PAYMENT_WEBHOOK_SECRET and the clock');
+        throw wrongSignature();
+      }
       let reached: Position | null = null;
       for (const notice of delivery.notices) {
         const position = await billing.take(notice, { ...context, causation_id: delivery.id });
@@ -37,6 +44,10 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
 
 export const providerAway = () =>
   retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
+
+const SIGNATURES = ['stripe-signature', 'sandbox-signature'];
+
+const refused = (logger: Logger, why: string) => logger.warn({ why }, 'an event of the payment provider was refused');
 
 /** The provider sends the event again. */
 function later(error: unknown, logger: Logger): never {

@@ -13,6 +13,7 @@ import { intakeProjection } from './intake.ts';
 import { jobsProjection } from './jobs.ts';
 import { ledgerTreeProjection } from './ledger-tree.ts';
 import { mailsProjection } from './mails.ts';
+import { paymentIssuesProjection } from './payment-issues.ts';
 import { paywallProjection } from './paywall.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
@@ -51,6 +52,7 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   backupsProjection,
   ledgerTreeProjection,
   sessionsProjection,
+  paymentIssuesProjection,
 ];
 
 /** Many small transactions cost more than a few large ones, and nobody waits for an entry of the worker log. */

@@ -115,3 +115,19 @@ test('the free plan and the trial are what the operator gives', async (t) => {
   const quota = (await user.ask('GET', '/users/me/quota')).body;
   t.like(quota, { plan: 'free', limits: { plan_credits: 0 }, trial: { is_active: false, is_available: false } });
 });
+
+test('what needs a person is listed for administrators, counted, and resolved by them', async (t) => {
+  const root = await service.client('root', { is_admin: true });
+  const { raw, headers } = stripeEvent('invoice.paid', { id: 'in_x' }, undefined, { livemode: true });
+  const post_event = () => fetch(`${service.url}/webhooks/payment`, { method: 'POST', body: raw, headers });
+  t.is((await post_event()).status, 200, 'an event of the live mode to a test key');
+  const open = async () => (await root.ask('GET', '/admin/payment-issues?status=open')).body;
+  await until(async () => (await open()).total === 1);
+  const [issue] = (await open()).items;
+  t.like(issue, { reason: 'other_mode', status: 'open', user_id: null });
+  const path = `/admin/payment-issues/${issue.issue_id}/resolve`;
+  t.is((await root.ask('POST', path, { note: 'sent to the other endpoint' })).status, 204);
+  t.is((await post_event()).status, 200);
+  t.is((await open()).total, 0);
+  t.is((await root.ask('POST', `/admin/payment-issues/${'0'.repeat(32)}/resolve`, { note: '' })).status, 404);
+});

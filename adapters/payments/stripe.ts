@@ -214,10 +214,20 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
     hasSignature: (header) => isRecentSignature(header('stripe-signature'), Date.now()),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));
-      return event && { id: event.id, notices: await asked(() => noticesOf(event, from_stripe)) };
+      if (event === null) return null;
+      const { id, created, livemode } = event;
+      // Only an event that says its mode can contradict the key.
+      if (livemode !== undefined && livemode === isTestKey(secret_key)) {
+        const of_nobody = { user_id: null, amount_cents: null, currency: null };
+        const issue = { reason: 'other_mode', subject: id, ...of_nobody } as const;
+        return { id, notices: [{ type: 'questioned', at: timeOf(created), issue }] };
+      }
+      return { id, notices: await asked(() => noticesOf(event, from_stripe)) };
     },
   };
 }
+
+const isTestKey = (secret_key: string) => secret_key.startsWith('sk_test_') || secret_key.startsWith('rk_test_');
 
 /** Returns null for an event whose signature is wrong or old. */
 function verified(construct: () => Stripe.Event): Stripe.Event | null {

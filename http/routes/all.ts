@@ -6,6 +6,7 @@ import * as adminBackups from './admin-backups.ts';
 import * as adminGrowth from './admin-growth.ts';
 import * as adminJobs from './admin-jobs.ts';
 import * as adminMaintenance from './admin-maintenance.ts';
+import * as adminPaymentIssues from './admin-payment-issues.ts';
 import * as adminProjections from './admin-projections.ts';
 import * as adminServices from './admin-services.ts';
 import * as adminUserChanges from './admin-user-changes.ts';
@@ -60,7 +61,14 @@ export const ALL_GROUPS: readonly Group[] = [
     apiKeys.group,
     sessions.group,
   ],
-  ...[billing.group, subscriptions.group, paymentWebhook.group, sandbox.group, sandboxPortal.group],
+  ...[
+    billing.group,
+    subscriptions.group,
+    adminPaymentIssues.group,
+    paymentWebhook.group,
+    sandbox.group,
+    sandboxPortal.group,
+  ],
   ...[
     adminUsers.group,
     adminUserChanges.group,

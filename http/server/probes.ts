@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { EventStore } from '../../events/event-store.ts';
 import { backups } from '../../readmodels/backups.ts';
 import type { Documents } from '../../readmodels/documents.ts';
+import { paymentIssues } from '../../readmodels/payment-issues.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
 import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
@@ -83,6 +84,13 @@ export function openWatch(
   const readiness = openReadiness({ head: () => log.head(), position, roles, registry, ...(kinds && { kinds }) });
   // Of the events that a follower lacks, the age of the first is enough.
   const followers = openFollowers({ log, documents, now: Date.now, count_to: 1 });
-  openWatchMetrics(registry, { followers, backups: readmodels.collection(backups), roles, stores: readiness.stores });
+  const issues = readmodels.collection(paymentIssues);
+  openWatchMetrics(registry, {
+    followers,
+    issues,
+    backups: readmodels.collection(backups),
+    roles,
+    stores: readiness.stores,
+  });
   return { ...readiness, roles };
 }

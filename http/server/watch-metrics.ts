@@ -3,6 +3,7 @@
 import type { Registry } from 'prom-client';
 import type { BackupDocument } from '../../readmodels/backups.ts';
 import type { Reading } from '../../readmodels/documents.ts';
+import type { PaymentIssueDocument } from '../../readmodels/payment-issues.ts';
 import { within } from '../../roles/dependencies.ts';
 import { type HandedOut, type LedgerAuditSign, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 import type { Followers } from '../followers.ts';
@@ -12,6 +13,7 @@ import type { Readiness } from './readiness.ts';
 export interface WatchMetricsOptions {
   followers: () => Promise<Followers>;
   backups: Pick<Reading<BackupDocument>, 'find'>;
+  issues?: Pick<Reading<PaymentIssueDocument>, 'count'>;
   roles: RoleWatch;
   stores: Readiness['stores'];
   monotonic?: () => number;
@@ -100,6 +102,12 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
       return valuesOf({}, sign && value(sign));
     });
   }
+
+  const { issues } = options;
+  const open_issues = issues && shared(() => issues.count({ status: 'open' }), monotonic);
+  gauge('payment_issues_open', 'Issues about money that a person has to decide.', [], async () =>
+    valuesOf({}, (await open_issues?.()) ?? null),
+  );
 
   gauge(
     'service_dependency_up',

@@ -138,7 +138,7 @@ const stripe = new Stripe('sk_test_unused');
 let events = 0;
 
 /** An event of Stripe's as it comes: the raw body and its signature. `created`: seconds since the epoch. */
-export function stripeEvent(type: string, object: object, created = Math.floor(Date.now() / 1000)) {
+export function stripeEvent(type: string, object: object, created = Math.floor(Date.now() / 1000), more: object = {}) {
   const event = {
     id: `evt_${++events}`,
     object: 'event',
@@ -146,6 +146,7 @@ export function stripeEvent(type: string, object: object, created = Math.floor(D
     type,
     created,
     data: { object },
+    ...more,
   };
   const payload = JSON.stringify(event);
   const signature = stripe.webhooks.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET });

@@ -5,6 +5,7 @@ const AREAS = [
   { path: '/admin', label: 'Users' },
   { path: '/admin/audit-trail', label: 'Audit trail' },
   { path: '/admin/growth', label: 'Growth' },
+  { path: '/admin/payments', label: 'Payments' },
   { path: '/admin/revenue', label: 'Revenue' },
   { path: '/admin/retention', label: 'Retention' },
   { path: '/admin/paywall', label: 'Paywall' },

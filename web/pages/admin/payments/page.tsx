@@ -1,0 +1,96 @@
+// What a person has to decide about money: each with what it is about, and a way to say that it is done.
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { useAnswer } from '../../../api/use-answer.ts';
+import { setQuery, to, useAddress } from '../../../app/address.ts';
+import { Check } from '../../../ui/check.tsx';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import { TextField } from '../../../ui/field.tsx';
+import { List } from '../../../ui/list.tsx';
+import { money } from '../../../ui/numbers.ts';
+import { offsetIn } from '../../../ui/pager.tsx';
+import type { Column } from '../../../ui/table.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { Areas } from '../areas.tsx';
+import { words } from '../trail.tsx';
+import { userPath } from '../user-badges.tsx';
+
+type Issue = AnswerOf<'GET /admin/payment-issues'>['items'][number];
+const LIMIT = 25;
+
+export function Page() {
+  const { query } = useAddress();
+  const is_all = query.get('status') === 'all';
+  const issues = useAnswer('GET /admin/payment-issues', {
+    ...{ limit: LIMIT, offset: offsetIn(query), status: is_all ? undefined : 'open' },
+  });
+  const [asked, setAsked] = useState<Issue | null>(null);
+  const [note, setNote] = useState('');
+  const columns: readonly Column<Issue>[] = [
+    ...COLUMNS,
+    {
+      label: 'Decided',
+      cell: (issue) =>
+        issue.status === 'resolved' ? (
+          issue.note
+        ) : (
+          <button type="button" onClick={() => setAsked(issue)}>
+            Resolve
+          </button>
+        ),
+    },
+  ];
+  return (
+    <>
+      <h1>Administration</h1>
+      <Areas />
+      <Check
+        label="with those that are decided"
+        is_on={is_all}
+        set={() => setQuery({ status: is_all ? undefined : 'all', offset: undefined })}
+      />
+      <List
+        of={issues}
+        empty={<Empty title="Nothing about money needs a person" />}
+        caption="What needs a person"
+        columns={columns}
+        keyOf={({ issue_id }) => issue_id}
+      />
+      {asked && (
+        <Confirm
+          title="Is this decided?"
+          action="Resolve"
+          onClose={() => setAsked(null)}
+          onConfirm={async () => {
+            await ask('POST /admin/payment-issues/{issue_id}/resolve', { issue_id: asked.issue_id, note });
+            setNote('');
+            issues.again();
+          }}
+        >
+          <TextField label="What was done" value={note} maxLength={500} onChange={setNote} />
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Issue>[] = [
+  { label: 'When', cell: ({ raised_at }) => <Time at={raised_at} /> },
+  { label: 'What', cell: ({ reason }) => words(reason) },
+  {
+    label: 'User',
+    cell: ({ user_id }) =>
+      user_id && (
+        <a href={to(userPath(user_id))}>
+          <bdi>{user_id}</bdi>
+        </a>
+      ),
+  },
+  { label: 'At the provider', cell: ({ subject }) => <bdi>{subject}</bdi> },
+  {
+    label: 'Amount',
+    is_number: true,
+    cell: ({ amount_cents, currency }) => amount_cents !== null && currency !== null && money(amount_cents, currency),
+  },
+];
