@@ -81,18 +81,30 @@ export async function headsOf({
   folder,
 }: Pick<Run, 'values' | 'folder'>): Promise<{ kept: SignedHead[]; keys: string[] | null }> {
   const all = (option: string) => (values[option] as string[] | undefined) ?? [];
-  const kept = await Promise.all(
-    all('head').map(async (file) => {
-      const head = keptHead(await readFile(resolve(folder, file), 'utf8'));
-      if (head === null) throw new UsageError(`${file} holds no signed head`);
-      return head;
-    }),
-  );
+  const kept = await Promise.all(all('head').map((file) => headIn(resolve(folder, file), file)));
   const keys = all('key');
   for (const key of keys) {
     if (!isVerifier(key)) throw new UsageError(`--key ${key}: it wants a key as \`GET /audit/heads\` names it`);
   }
   return { kept, keys: keys.length > 0 ? keys : null };
+}
+
+export const SINCE_HEAD: Option = {
+  type: 'string',
+  value: 'FILE',
+  means:
+    'a head that you have kept: the ledger must begin with its entries, and what came after it is shown with who did it',
+};
+
+export async function sinceHeadOf({ values, folder }: Pick<Run, 'values' | 'folder'>): Promise<SignedHead | null> {
+  const file = values['since-head'];
+  return typeof file === 'string' ? headIn(resolve(folder, file), file) : null;
+}
+
+async function headIn(path: string, name: string): Promise<SignedHead> {
+  const head = keptHead(await readFile(path, 'utf8'));
+  if (head === null) throw new UsageError(`${name} holds no signed head`);
+  return head;
 }
 
 /** What the thread that reads ahead of an audit runs. */

@@ -7,7 +7,8 @@ import type { AuditReport } from '../../audit/types.ts';
 import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
-import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource } from './ledger-options.ts';
+import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource, SINCE_HEAD, sinceHeadOf } from './ledger-options.ts';
+import { sinceHead, textOfSince } from './since-head.ts';
 import { count } from './text.ts';
 
 /** Violations that are printed; all are counted. */
@@ -16,9 +17,11 @@ const SHOWN = 1_000;
 export const ledgerVerify: Command = {
   name: 'ledger verify',
   summary: 'replay every account from the log alone, and name each entry that breaks a rule',
-  options: { 'as-of': AS_OF, ...HEADS, grace: GRACE },
+  options: { 'as-of': AS_OF, ...HEADS, 'since-head': SINCE_HEAD, grace: GRACE },
   async run(run) {
-    const wanted = { as_of: asOf(run), grace_ms: graceOf(run), heads: await headsOf(run) };
+    const [heads, since] = [await headsOf(run), await sinceHeadOf(run)];
+    const kept = since === null ? heads.kept : [...heads.kept, since];
+    const wanted = { as_of: asOf(run), grace_ms: graceOf(run), heads: { ...heads, kept }, since };
     await using source = closing(await openSource(run));
     return await verify(run, () => source, wanted);
   },
@@ -41,8 +44,10 @@ export async function verify(
   });
   const report = await audit(source, wanted, note);
   report.violations += damaged;
-  if (run.json) run.out.write(`${JSON.stringify({ ...report, found: shown }, null, 2)}\n`);
-  else run.out.write(textOf(report, shown));
+  const since = wanted.since ? await sinceHead(source, wanted.since.tree_size) : null;
+  const printed = { ...report, found: shown, ...(since && { since_head: since }) };
+  if (run.json) run.out.write(`${JSON.stringify(printed, null, 2)}\n`);
+  else run.out.write(`${since === null ? '' : textOfSince(since)}${textOf(report, shown)}`);
   if (report.violations > 0) return EXIT.violation;
   return report.later > 0 ? EXIT.unknown : EXIT.clean;
 }
@@ -52,6 +57,8 @@ export interface Wanted {
   grace_ms: number | undefined;
   /** Heads that the auditor has kept, and the keys that may have signed any; null: those that the heads name. */
   heads: { kept: readonly SignedHead[]; keys: readonly string[] | null };
+  /** Shows the entries after this head, which is one of those kept. */
+  since?: SignedHead | null;
 }
 
 async function audit(
