@@ -100,6 +100,8 @@ export interface ChargingProvider extends PaymentProvider {
    * not know, counts as ended. Throws `PaymentProviderError`.
    */
   endSubscription(subscription_id: string): Promise<void>;
+  /** Returns the provider's events from this time on (milliseconds since the epoch), in any order; those of the last 30 days at most. */
+  eventsSince(since_ms: number): AsyncIterable<Delivery>;
 }
 
 /** The sandbox moves no money: the service itself serves its pages, and signs what they lead to. */

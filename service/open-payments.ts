@@ -2,7 +2,7 @@
 import { openSandbox } from '../adapters/payments/sandbox.ts';
 import { PLAN_PRICES } from '../commands/plans.ts';
 import { derivedKey } from '../events/derived-key.ts';
-import type { PaymentProvider } from '../http/payments.ts';
+import type { ChargingProvider, PaymentProvider } from '../http/payments.ts';
 import type { SubscriptionEnder } from '../processes/erasures.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
@@ -23,7 +23,10 @@ export async function openPayments(config: Config, base_url: () => string): Prom
 }
 
 /** The provider that takes money, for processes; null without its key. The sandbox takes none. */
-export async function openSubscriptionEnder(config: Config): Promise<SubscriptionEnder | null> {
+export const openSubscriptionEnder = (config: Config): Promise<SubscriptionEnder | null> =>
+  openChargingProvider(config);
+
+export async function openChargingProvider(config: Config): Promise<ChargingProvider | null> {
   return config.payment_secret_key === null ? null : openProvider(config.payment_secret_key, config);
 }
 

@@ -7,6 +7,7 @@ import {
   type ChargingProvider,
   type CheckoutSession,
   type Customers,
+  type Delivery,
   isRecentSignature,
   type Order,
   type OrderItem,
@@ -214,17 +215,27 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
     hasSignature: (header) => isRecentSignature(header('stripe-signature'), Date.now()),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));
-      if (event === null) return null;
-      const { id, created, livemode } = event;
-      // Only an event that says its mode can contradict the key.
-      if (livemode !== undefined && livemode === isTestKey(secret_key)) {
-        const of_nobody = { user_id: null, amount_cents: null, currency: null };
-        const issue = { reason: 'other_mode', subject: id, ...of_nobody } as const;
-        return { id, notices: [{ type: 'questioned', at: timeOf(created), issue }] };
+      return event && deliveryOf(event);
+    },
+    async *eventsSince(since_ms) {
+      const events = stripe.events.list({ created: { gte: Math.floor(since_ms / 1000) }, limit: 100 });
+      const pages = events[Symbol.asyncIterator]();
+      for (let next = await asked(() => pages.next()); !next.done; next = await asked(() => pages.next())) {
+        yield await deliveryOf(next.value);
       }
-      return { id, notices: await asked(() => noticesOf(event, from_stripe)) };
     },
   };
+
+  async function deliveryOf(event: Stripe.Event): Promise<Delivery> {
+    const { id, created, livemode } = event;
+    // Only an event that says its mode can contradict the key.
+    if (livemode !== undefined && livemode === isTestKey(secret_key)) {
+      const of_nobody = { user_id: null, amount_cents: null, currency: null };
+      const issue = { reason: 'other_mode', subject: id, ...of_nobody } as const;
+      return { id, notices: [{ type: 'questioned', at: timeOf(created), issue }] };
+    }
+    return { id, notices: await asked(() => noticesOf(event, from_stripe)) };
+  }
 }
 
 const isTestKey = (secret_key: string) => secret_key.startsWith('sk_test_') || secret_key.startsWith('rk_test_');

@@ -11,6 +11,7 @@ import { ledgerStatement } from './ledger-statement.ts';
 import { ledgerTrialBalance } from './ledger-trial-balance.ts';
 import { ledgerVerify } from './ledger-verify.ts';
 import { parkList, parkRetry } from './park.ts';
+import { paymentsReconcile } from './payments-reconcile.ts';
 import { projectionsDiff } from './projections-diff.ts';
 import { projectionsList } from './projections-list.ts';
 import { projectionsRebuild } from './projections-rebuild.ts';
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   ledgerHeads,
   ledgerProveConsistency,
   ledgerProveInclusion,
+  paymentsReconcile,
   projectionsList,
   projectionsDiff,
   projectionsRebuild,

@@ -12,6 +12,8 @@ export interface FakeStripe {
   posted: { path: string; form: Record<string, string>; idempotency_key: string | undefined }[];
   /** Checkouts by id; `status` as Stripe has it. */
   checkouts: Map<string, { status: 'open' | 'complete' | 'expired' }>;
+  /** The events that it keeps. */
+  events: object[];
   /** The invoice that a payment intent paid. */
   invoices: Map<string, string>;
   /** The subscriptions that it has, as it answers them. */
@@ -40,6 +42,7 @@ export async function openFakeStripe(): Promise<FakeStripe> {
   const fake: Omit<FakeStripe, 'url' | 'close'> = {
     posted: [],
     checkouts: new Map(),
+    events: [],
     invoices: new Map(),
     subscriptions: new Map(),
     ended: [],
@@ -62,6 +65,10 @@ export async function openFakeStripe(): Promise<FakeStripe> {
       if (path === '/v1/invoice_payments') {
         const invoice = fake.invoices.get(query.get('payment[payment_intent]')!);
         return list(invoice === undefined ? [] : [{ id: 'inpay_1', invoice }]);
+      }
+      if (path === '/v1/events') {
+        const from_s = Number(query.get('created[gte]'));
+        return list(fake.events.filter((event) => (event as { created: number }).created >= from_s));
       }
       if (path.startsWith('/v1/customers/')) {
         const id = path.split('/').at(-1)!;
@@ -150,5 +157,5 @@ export function stripeEvent(type: string, object: object, created = Math.floor(D
   };
   const payload = JSON.stringify(event);
   const signature = stripe.webhooks.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET });
-  return { id: event.id, raw: Buffer.from(payload), headers: { 'stripe-signature': signature } };
+  return { id: event.id, event, raw: Buffer.from(payload), headers: { 'stripe-signature': signature } };
 }

@@ -1,0 +1,80 @@
+// After a restore the log lacks the newest payments: the provider's events bring them, once, and what the log alone has is named.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { openBilling } from '../../commands/billing.ts';
+import { openCredits } from '../../commands/credits.ts';
+import { creditsStream } from '../../events/streams.ts';
+import { openFakeStripe, stripeEvent } from '../support/fake-stripe.ts';
+import { assertLedger } from '../support/ledger.ts';
+import { opsHere } from '../support/run-ops.ts';
+import { commandContext, openFolderLog } from '../support/stores.ts';
+
+test('what the provider alone has is taken once, and what the log alone has is named', async (t) => {
+  const DATA_DIR = await mkdtemp(join(tmpdir(), 'reconcile-'));
+  const fake = await openFakeStripe();
+  t.teardown(async () => {
+    await fake.close();
+    await rm(DATA_DIR, { recursive: true, force: true });
+  });
+  const now_s = Math.floor(Date.now() / 1000);
+  const at = new Date(now_s * 1000).toISOString();
+  const before = await openFolderLog(DATA_DIR);
+  const paid = {
+    user_id: 'alice',
+    customer_id: null,
+    currency: 'usd',
+    package_id: 'p',
+    credits: 5000,
+    amount_cents: 500,
+  };
+  const buy = (payment_id: string) =>
+    openBilling(before, openCredits(before), 'stripe').take(
+      { type: 'purchase_paid', at, payment_id, ...paid },
+      commandContext(),
+    );
+  await buy('pi_known');
+  await buy('pi_forged');
+  await before.close();
+  const session = (payment_intent: string) => ({
+    ...{ id: `cs_${payment_intent}`, mode: 'payment', payment_status: 'paid', payment_intent, customer: 'cus_1' },
+    ...{ amount_total: 500, currency: 'usd' },
+    metadata: { user_id: 'alice', package_id: 'p', credits: '5000' },
+  });
+  const refund = { id: 're_1', payment_intent: 'pi_lost', amount: 250, currency: 'usd', status: 'succeeded' };
+  // The newest first, as the provider lists them.
+  fake.events.push(
+    stripeEvent('refund.created', refund, now_s).event,
+    stripeEvent('checkout.session.completed', session('pi_lost'), now_s).event,
+    stripeEvent('checkout.session.completed', session('pi_known'), now_s).event,
+    stripeEvent('checkout.session.completed', session('pi_old'), now_s - 9 * 86_400).event,
+  );
+  const env = {
+    DATA_DIR,
+    PAYMENT_SECRET_KEY: 'sk_test_1',
+    PAYMENT_API_URL: fake.url,
+    PAYMENT_WEBHOOK_SECRET: 'whsec_of_a_test',
+  };
+  const since = new Date((now_s - 3600) * 1000).toISOString().replace(/\.\d+/, '');
+  const run = async () => await opsHere(['payments', 'reconcile', '--since', since, '--json'], env);
+  const first = await run();
+  t.is(first.code, 1, first.stderr);
+  const { events, taken, in_log_alone } = JSON.parse(first.stdout);
+  t.is(events, 3);
+  t.deepEqual(
+    taken.map(({ notices }: { notices: string[] }) => notices),
+    [['reversed pi_lost'], ['purchase_paid pi_lost']],
+  );
+  t.deepEqual(
+    in_log_alone.map(({ payment_id }: { payment_id: string }) => payment_id),
+    ['pi_forged'],
+  );
+  const second = JSON.parse((await run()).stdout);
+  t.deepEqual(second, { events: 3, taken: [], in_log_alone });
+  const log = await openFolderLog(DATA_DIR);
+  t.teardown(() => log.close());
+  t.is((await openCredits(log).aggregate.read(creditsStream('alice'))).state.balance, 5000 + 5000 + 2500);
+  await assertLedger(t, log);
+  t.is((await opsHere(['payments', 'reconcile', '--since', since], { DATA_DIR })).code, 2, 'without a provider');
+});
