@@ -43,6 +43,8 @@ export interface Queue {
   consume<Body = unknown>(subject: string, options: ConsumeOptions): Promise<Consumer<Body>>;
   /** Number of messages of the subject that wait for their first or next delivery. */
   depth(subject: string): Promise<number>;
+  /** Goes up when messages that were stored may be lost. Missing in a queue that loses none without the process. */
+  losses?(): Promise<number>;
   /** Sends `body` to the current listeners, at most once. */
   broadcast(subject: string, body: unknown): Promise<void>;
   /** Calls `received` for each broadcast until `signal` aborts. */

@@ -27,12 +27,16 @@ const MESSAGE_BYTES = 1024;
 const RANGE_BYTES = 64;
 /** Documents in one read. */
 const PAGE = 1000;
+/** The interval between two looks whether the queue has lost messages. */
+const LOSSES_LOOK_MS = 2_000;
+/** Checkers tell every 10 s what they have in hand. */
+const IN_HAND_MS = 15_000;
 /** A job fails when its listing lacked URLs this many times. */
 const MAX_UNLISTED = 3;
 
 export interface DispatchOptions {
   jobs: Pick<LiveCollection<JobDocument>, 'find' | 'stream' | 'get'>;
-  queue: Pick<Queue, 'depth' | 'publish' | 'max_body_bytes'>;
+  queue: Pick<Queue, 'depth' | 'publish' | 'losses' | 'max_body_bytes'>;
   listing: Pick<UrlListing, 'range'> & Partial<Pick<UrlListing, 'traceparentOf'>>;
   logger: Logger;
   /** Milliseconds that never go back. */
@@ -67,18 +71,22 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const window = new Window();
   const held_by_owner = new Map<string, number>();
   let held = 0;
-  /** Batches that are published and not done, with the time of their last heartbeat, the oldest first. */
-  const published = new Map<string, { job_id: string; batch: number; at: number; since: number }>();
+  /** Batches that are published and not done, with the time of their last heartbeat, the oldest first. `in_hand_at`: of a checker's. */
+  const published = new Map<
+    string,
+    { job_id: string; batch: number; at: number; since: number; in_hand_at: number | null }
+  >();
+  const losses = { seen: null as number | null, looked_at: Number.NEGATIVE_INFINITY };
   /** Null before the processing jobs have been read. */
   let cursor: Position | null = null;
 
   const keyOf = (job_id: string, batch: number) => `${job_id}:${batch}`;
-  function heardOf(job_id: string, batch: number): void {
+  function heardOf(job_id: string, batch: number, is_in_hand = false): void {
     const key = keyOf(job_id, batch);
     const at = monotonic();
     const since = published.get(key)?.since ?? at;
     published.delete(key);
-    published.set(key, { job_id, batch, at, since });
+    published.set(key, { job_id, batch, at, since, in_hand_at: is_in_hand ? at : null });
   }
   /** Runs `change` and adds its effect on the flight's held URLs to the sums. */
   function counted(flight: Flight, change: () => void): void {
@@ -145,13 +153,34 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     const lost_before = monotonic() - options.lost_after_ms;
     for (const [key, { job_id, batch, at }] of published) {
       if (at >= lost_before) return;
-      published.delete(key);
-      const flight = flights.get(job_id);
-      if (!flight) continue;
-      counted(flight, () => flight.lost(batch));
-      flight.losses++;
-      queueUp(flight);
+      lose(key, job_id, batch);
     }
+  }
+
+  function lose(key: string, job_id: string, batch: number): void {
+    published.delete(key);
+    const flight = flights.get(job_id);
+    if (!flight) return;
+    counted(flight, () => flight.lost(batch));
+    flight.losses++;
+    queueUp(flight);
+  }
+
+  /** When the queue has lost messages, all that no checker has in hand is published again. */
+  async function findLosses(): Promise<void> {
+    if (!queue.losses || monotonic() - losses.looked_at < LOSSES_LOOK_MS) return;
+    losses.looked_at = monotonic();
+    const found = await queue.losses();
+    const is_new = losses.seen !== null && found > losses.seen;
+    losses.seen = found;
+    if (!is_new) return;
+    logger.warn(
+      { batches: published.size },
+      'the queue has lost messages: what no checker has in hand is published again',
+    );
+    const in_hand_after = monotonic() - IN_HAND_MS;
+    for (const [key, { job_id, batch, in_hand_at }] of [...published])
+      if (batch >= 0 && (in_hand_at ?? Number.NEGATIVE_INFINITY) < in_hand_after) lose(key, job_id, batch);
   }
 
   /**
@@ -235,6 +264,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       if (has_flipped) cursor = null;
       if (has_moved || cursor === null) await follow();
       findLost();
+      await findLosses();
       const room = turns.owners > 0 ? queue_depth.room(await queue.depth(WORK_SUBJECT), monotonic()) : 0;
       const messages: Message[] = [];
       try {
@@ -252,7 +282,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     },
     hear({ jobs: in_hand }) {
       for (const { job_id, batches } of in_hand) {
-        for (const batch of batches) if (published.has(keyOf(job_id, batch))) heardOf(job_id, batch);
+        for (const batch of batches) if (published.has(keyOf(job_id, batch))) heardOf(job_id, batch, true);
       }
     },
     hearAlive: (alive) => window.hear(alive, monotonic()),

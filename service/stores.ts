@@ -108,12 +108,12 @@ export function openStoredLog(config: Config, logger: Logger, options: OpeningOp
 
 /** Opens the queue, and waits for its server like `openStores`. */
 export function openQueue(config: Config, logger: Logger, options: OpeningOptions): Promise<Queue> {
-  const { data_dir, nats_url } = config;
+  const { data_dir, nats_url, nats_replicas: replicas } = config;
   const setting = { name: 'NATS_URL', url: nats_url };
   async function open(): Promise<Queue> {
     if (!nats_url) return openSqliteQueue({ path: join(data_dir, 'queue.db') });
     const { openNatsQueue } = await import('../adapters/queue/nats/nats-queue.ts');
-    return openNatsQueue({ url: nats_url, log: logger });
+    return openNatsQueue({ url: nats_url, replicas, log: logger });
   }
   return whenThere('the queue', () => open().catch(blame(setting)), logger, options);
 }

@@ -77,6 +77,11 @@ export const SETTINGS = {
     true,
   ),
   NATS_URL: url('The work queue; unset: SQLite in DATA_DIR.', ['nats', 'tls', 'ws', 'wss']),
+  NATS_REPLICAS: amount(
+    1,
+    5,
+    'The servers of a NATS cluster that keep each message; unset: 3 where the cluster has 3 servers, else 1. A queue that has fewer gets as many.',
+  ),
 
   BACKUP_KEEP: integer(7, 1, 1000, 'The most backups that are kept; a new one removes the oldest.'),
   BACKUP_KEEP_DAYS: days('The days for which a backup is kept, save the newest one; unset: any number.'),

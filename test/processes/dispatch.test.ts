@@ -47,11 +47,12 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
 function dispatcherOver(
   documents: JobDocument[],
   missing: readonly string[] = [],
-  options: { max_body_bytes?: number; url_chars?: number; damaged?: string } = {},
+  options: { max_body_bytes?: number; url_chars?: number; damaged?: string; lost_after_ms?: number } = {},
 ) {
   const failed: string[] = [];
   /** What goes wrong now: the queue takes messages and its answer is lost, or it takes none, or the log does not answer. */
   const faults = { lost_ack: false, refused: false, log_away: false };
+  const lost = { times: 0 };
   const away = () => Object.assign(new Error('away'), { code: 'unavailable' });
   const published: Message[] = [];
   let waiting = 0;
@@ -64,6 +65,7 @@ function dispatcherOver(
       if (faults.lost_ack) throw away();
     },
     depth: async () => waiting,
+    losses: async () => lost.times,
     max_body_bytes: options.max_body_bytes ?? 1_000_000,
   };
   // Every look reports all documents as changed.
@@ -89,11 +91,11 @@ function dispatcherOver(
     listing,
     logger: silent,
     monotonic: () => now,
-    lost_after_ms: LOST_AFTER_MS,
+    lost_after_ms: options.lost_after_ms ?? LOST_AFTER_MS,
     fail: async (job_id) => failed.push(job_id),
   });
   return {
-    ...{ failed, faults },
+    ...{ failed, faults, lost },
     hear: (job_id: string, batches: number[]) =>
       dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
     announce: (slots: number) => dispatcher.hearAlive({ id: 'c', leaves: false, slots }),
@@ -464,4 +466,21 @@ test('whatever happens in whatever order, a pass throws only the errors of store
     }),
     { numRuns: 300 },
   );
+});
+
+test('when the queue has lost messages, all that no checker has in hand is published again at once', async (t) => {
+  const { pass, published, later, hear, lost } = dispatcherOver([job('a', 'alice', 300)], [], {
+    lost_after_ms: 300_000,
+  });
+  await pass();
+  t.deepEqual(published(), ['a:0-100', 'a:100-200', 'a:200-300']);
+  hear('a', [1]);
+  later(2_000);
+  await pass();
+  t.deepEqual(published(), []);
+  lost.times = 1;
+  later(2_000);
+  hear('a', [1]);
+  for (let passes = 0; passes < 3; passes++) await pass();
+  t.deepEqual(published(), ['a:0-100', 'a:200-300']);
 });

@@ -23,6 +23,8 @@ export interface NatsQueueOptions {
   url: string;
   /** Name of the stream and first word of all subjects, of `[a-z0-9_-]`. Each prefix is a separate queue. */
   prefix?: string;
+  /** The servers that keep each message. Null or unset: 3 in a cluster of 3 or more, else 1. */
+  replicas?: number | null;
   log: Log;
   /** How long each operation, connecting included, is retried before it fails with `unavailable`. */
   give_up_after_ms?: number;
@@ -35,13 +37,14 @@ export interface NatsQueueOptions {
 export async function openNatsQueue({
   url,
   prefix = 'urlchecker',
+  replicas = null,
   log,
   give_up_after_ms = 10_000,
 }: NatsQueueOptions): Promise<Queue> {
   if (!/^[a-z0-9_-]{1,100}$/.test(prefix)) throw new QueueError('invalid_option', `'${prefix}' is not of [a-z0-9_-]`);
   const connection = await openConnection(url, log, give_up_after_ms);
   const manager = await connection.nats.jetstreamManager({ checkAPI: false, timeout: REQUEST_LIMIT_MS });
-  const queue = new NatsQueue(connection, new WorkStream(prefix, manager), give_up_after_ms);
+  const queue = new NatsQueue(connection, new WorkStream(prefix, manager, connection, replicas), give_up_after_ms);
   try {
     await queue.prepare();
     return queue;
@@ -110,6 +113,10 @@ class NatsQueue implements Queue {
   async depth(subject: string): Promise<number> {
     checkSubject(subject);
     return this.#connection.attempt('asking for the depth', this.#limit_ms, () => this.#stream.depth(subject));
+  }
+
+  losses(): Promise<number> {
+    return this.#connection.attempt('looking for lost messages', this.#limit_ms, () => this.#stream.losses());
   }
 
   async broadcast(subject: string, body: unknown): Promise<void> {

@@ -12,6 +12,7 @@ import {
 } from 'nats';
 import type { ConsumeOptions } from '../../../checkers/queue.ts';
 import { DEDUPE_MS, MESSAGE_AGE_MS } from '../limits.ts';
+import type { Connection } from './connection.ts';
 
 /** Limit of unacknowledged messages of one subject. */
 const MAX_IN_HAND = 100_000;
@@ -21,16 +22,34 @@ const STREAM_NOT_FOUND = 10_059;
 const CONSUMER_NOT_FOUND = 10_014;
 const STREAM_EXISTS = 10_058;
 const CONSUMER_EXISTS = [10_148, 10_013];
+/** No server has room, or may keep a replica: some are down, or have no JetStream. */
+const TOO_FEW_SERVERS = [10_005, 10_023, 10_074];
+
+/** In a cluster of as many servers or more. */
+const CLUSTER_REPLICAS = 3;
 
 export class WorkStream {
   /** Name of the stream, and first word of all its subjects. */
   readonly name: string;
   readonly #manager: JetStreamManager;
+  readonly #connection: Pick<Connection, 'nats' | 'log'>;
+  /** The setting; null: by the size of the cluster. */
+  readonly #replicas: number | null;
   #ensuring: Promise<void> | null = null;
+  /** The stream at the last look: when it was made, and the number of its last message. */
+  #seen: { created: string; last: number } | null = null;
+  #losses = 0;
 
-  constructor(name: string, manager: JetStreamManager) {
+  constructor(
+    name: string,
+    manager: JetStreamManager,
+    connection: Pick<Connection, 'nats' | 'log'>,
+    replicas: number | null,
+  ) {
     this.name = name;
     this.#manager = manager;
+    this.#connection = connection;
+    this.#replicas = replicas;
   }
 
   work(subject: string): string {
@@ -46,7 +65,7 @@ export class WorkStream {
     return subject.replaceAll('.', '=');
   }
 
-  /** Makes the stream, or sets our limits on an existing one. An operator's other settings, such as replicas, stay. */
+  /** Makes the stream, or sets our limits on an existing one. An operator's other settings stay, and so do more replicas. */
   ensure(): Promise<void> {
     // Concurrent callers that find the stream missing share one request.
     this.#ensuring ??= this.#ensure().finally(() => {
@@ -64,14 +83,51 @@ export class WorkStream {
       discard: DiscardPolicy.New,
     };
     const kept = { retention: RetentionPolicy.Workqueue, storage: StorageType.File };
+    await this.#withReplicas(async (replicas) => {
+      try {
+        await this.#manager.streams.add({ name: this.name, ...kept, ...wanted, num_replicas: replicas });
+      } catch (error) {
+        if (jetStreamError(error) !== STREAM_EXISTS) throw error;
+        const { config } = await this.#manager.streams.info(this.name);
+        assertWorkQueue(config);
+        const num_replicas = Math.max(config.num_replicas, replicas);
+        await this.#manager.streams.update(this.name, { ...config, ...wanted, num_replicas });
+      }
+    });
+  }
+
+  /** Without a setting, a cluster in which too few servers keep messages, or are there, has one replica until the next try. */
+  async #withReplicas(make: (replicas: number) => Promise<void>): Promise<void> {
+    const replicas = this.#replicas ?? this.#replicasOfCluster();
     try {
-      await this.#manager.streams.add({ name: this.name, ...kept, ...wanted });
+      await make(replicas);
     } catch (error) {
-      if (jetStreamError(error) !== STREAM_EXISTS) throw error;
-      const { config } = await this.#manager.streams.info(this.name);
-      assertWorkQueue(config);
-      await this.#manager.streams.update(this.name, { ...config, ...wanted });
+      if (this.#replicas !== null || replicas === 1 || !TOO_FEW_SERVERS.includes(jetStreamError(error) ?? 0))
+        throw error;
+      this.#connection.log.warn(
+        { replicas },
+        'NATS: too few servers of the cluster keep messages: one keeps the queue',
+      );
+      await make(1);
     }
+  }
+
+  #replicasOfCluster(): number {
+    const servers = new Set(this.#connection.nats.info?.connect_urls ?? []);
+    return servers.size >= CLUSTER_REPLICAS ? CLUSTER_REPLICAS : 1;
+  }
+
+  /** Counts how often the stream was made anew, or went back, since the first look. Makes a missing one. */
+  async losses(): Promise<number> {
+    const info = await this.#manager.streams.info(this.name).catch(async (error: unknown) => {
+      if (jetStreamError(error) !== STREAM_NOT_FOUND) throw error;
+      await this.ensure();
+      return this.#manager.streams.info(this.name);
+    });
+    const [created, last] = [String(info.created), info.state.last_seq];
+    if (this.#seen !== null && (created !== this.#seen.created || last < this.#seen.last)) this.#losses += 1;
+    this.#seen = { created, last };
+    return this.#losses;
   }
 
   /**
