@@ -20,7 +20,7 @@ import { MAX_PAGE, ResultView, resultExample } from '../result-view.ts';
 import { anError, asThrown, type Caller, type RouteRequest, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 import { CANCELLED, cancelJob } from './job-lifecycle.ts';
-import { cursorPage } from './v2-results.ts';
+import { resultsSoFar } from './v2-results.ts';
 
 const wire = ({ jobs, submissions, jobFinder, jobWatch, inFlight, read, keys, passed, closing }: Parts) => ({
   ...{ jobs, submissions, jobFinder, jobWatch, inFlight, passed, closing },
@@ -102,8 +102,10 @@ const wait = route({
   summary: 'Submit a list of URLs and wait for the results',
   description:
     'Answers when the job has completed, failed, paused or been cancelled, or when the time is up. Then the job goes on: follow it with ' +
-    `\`GET /api/v2/jobs/{id}\`. \`results\` holds the first ${MAX_PAGE}; get the others with \`next_cursor\` from ` +
-    '`GET /api/v2/jobs/{id}/results`. A client that leaves does not cancel the job, and waits for it again with the same idempotency key.',
+    '`GET /api/v2/jobs/{id}`. It takes as many URLs as `POST /api/v2/jobs`, and `results` holds all results that the job has by then, in ' +
+    'order of submission. While the job goes on, `GET /api/v2/jobs/{id}/results` has those after them with `next_cursor`. A client that ' +
+    'leaves does not cancel the job, and waits for it again with the same idempotency key. When the connection breaks off, the answer is ' +
+    'incomplete, for instance because the job was deleted meanwhile.',
   headers,
   query: Type.Object({
     wait_seconds: Type.Integer({ minimum: 0, maximum: MAX_WAIT_S, default: 60, description: 'How long to wait.' }),
@@ -123,7 +125,9 @@ const wait = route({
           ...JobView.properties,
           timed_out: Type.Boolean({ description: 'Whether the time was up before the job stopped.' }),
           results: Type.Array(ResultView),
-          next_cursor: Nullable(Type.String({ description: 'The cursor of the other results; null without others.' })),
+          next_cursor: Nullable(
+            Type.String({ description: 'The cursor of the results to come; null when the job has stopped.' }),
+          ),
         },
         { $id: 'JobWithResults' },
       ),
@@ -161,8 +165,7 @@ const wait = route({
       const next_cursor = services.cursors.after(-1, { job_id, filter: {} });
       return { ...made.reply, body: { ...made.reply.body, timed_out: true, results: [], next_cursor } };
     }
-    const first = { cursor: '', limit: MAX_PAGE, signal: request.signal };
-    const { results, next_cursor } = await cursorPage(job, first, {}, services);
+    const { results, next_cursor } = resultsSoFar(job, request.signal, services);
     return { ...made.reply, body: { ...jobView(job), timed_out: !hasStopped(job), results, next_cursor } };
   },
 });

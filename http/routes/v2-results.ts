@@ -4,7 +4,7 @@ import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { contiguousResults, type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
-import { type ResultsFilter, results as resultDocuments } from '../../readmodels/results.ts';
+import { type ResultsFilter, results as resultDocuments, resultsFilter } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { JsonText } from '../answers/json-text.ts';
 import { PUBLIC } from '../apis/public.ts';
@@ -25,6 +25,7 @@ import {
   statusGroup,
 } from '../result-view.ts';
 import { type Reply, routeOf } from '../route.ts';
+import { wholly } from '../whole-results.ts';
 
 const wire = ({ jobWatch, read, keys, closing, kept }: Parts) => ({
   ...{ jobWatch, closing, kept },
@@ -168,6 +169,24 @@ export async function cursorPage(
     next_cursor: next === null ? null : cursors.after(next, scope),
     total: page.total,
   };
+}
+
+/** All results before the first missing one, which the reply reads as it writes them, and the cursor of those to come. */
+export function resultsSoFar(
+  job: JobDocument,
+  signal: AbortSignal,
+  { read, cursors }: Pick<Deps, 'read' | 'cursors'>,
+): { results: AsyncIterable<ResultView>; next_cursor: string | null } {
+  assertResultsKept(job);
+  const before = contiguousResults(job);
+  const there = Math.min(before, job.completed_urls);
+  const where = { $and: [resultsFilter(job._id, {}), { index: { $lt: before } }] };
+  const viewOf = resultViewsOf(job);
+  async function* results() {
+    for await (const page of wholly(read.results, where, there, signal)) yield* page.map(viewOf);
+  }
+  const next_cursor = job.status === 'processing' ? cursors.after(before - 1, { job_id: job._id, filter: {} }) : null;
+  return { results: results(), next_cursor };
 }
 
 export const group = groupOf(wire, [results]);
