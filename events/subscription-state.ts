@@ -185,6 +185,9 @@ export function openSubscriptionsAt(state: SubscriptionState, now: number): Subs
     (shown.indexOf(subscription_id) + open.length + 1) % (open.length + 1);
   return open.sort((a, b) => placeOf(a) - placeOf(b));
 }
+/** A subscription of the sandbox: no provider that takes money knows it. */
+export const isOfSandbox = (subscription_id: string): boolean => subscription_id.startsWith('sandbox_');
+
 /** The provider keeps them until somebody ends them. */
 const KEPT: readonly SubscriptionStatus[] = ['past_due', 'unpaid', 'paused'];
 

@@ -3,7 +3,7 @@
 import type { CommandContext } from '../commands/aggregate.ts';
 import { notRefused } from '../commands/aggregate.ts';
 import type { Subscriptions } from '../commands/subscription.ts';
-import { openSubscriptionsAt, type SubscriptionState } from '../events/subscription-state.ts';
+import { isOfSandbox, openSubscriptionsAt, type SubscriptionState } from '../events/subscription-state.ts';
 import { HttpError } from './errors.ts';
 import { providerAway } from './payment-events.ts';
 import type { CheckoutSession, Customers, Order, OrderItem, PaymentProvider } from './payments.ts';
@@ -44,7 +44,7 @@ export function openCheckouts(provider: PaymentProvider, subscriptions: Subscrip
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       // The log, because the read model may lag behind a checkout that was just paid.
       const state = await subscriptions.read(user_id);
-      if (kind === 'plan' && openSubscriptionsAt(state, context.now).length > 0) throw alreadySubscribed();
+      if (kind === 'plan' && isSubscribed(state, context.now)) throw alreadySubscribed();
       if (!customers) return provider.checkout({ ...order, customer_id: null });
       const customer_id = await customerOf(state, { order, heard, context }, customers);
       const { opened = 0, [kind]: last } = state.checkouts ?? {};
@@ -60,6 +60,10 @@ export function openCheckouts(provider: PaymentProvider, subscriptions: Subscrip
     }
     throw providerAway();
   }
+
+  /** What was bought at the sandbox is no plan at a provider that takes money. */
+  const isSubscribed = (state: SubscriptionState, now: number) =>
+    openSubscriptionsAt(state, now).some(({ subscription_id }) => !customers || !isOfSandbox(subscription_id));
 
   /** Two requests at once make one: the provider knows the repeat by its key, and the stream of the user takes the first. */
   async function customerOf(

@@ -12,6 +12,7 @@ import { hasEnded } from '../events/job.ts';
 import { isOfStore } from '../events/store-faults.ts';
 import { personalKeyStream } from '../events/streams.ts';
 import type { SubscriptionStatus } from '../events/subscription.ts';
+import { isOfSandbox } from '../events/subscription-state.ts';
 import { erasures as erasureDocuments } from '../readmodels/erasures.ts';
 import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
@@ -72,9 +73,6 @@ export async function runErasures(options: ErasuresOptions, signal: AbortSignal,
   const { readmodels } = options;
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => eraser.pass(signal));
 }
-
-/** Nobody is charged for a subscription of the sandbox, which is in the service's own log only. */
-const isOfSandbox = (subscription_id: string) => subscription_id.startsWith('sandbox_');
 
 const isOver = (status: SubscriptionStatus) => status === 'canceled' || status === 'incomplete_expired';
 

@@ -124,3 +124,12 @@ test('a second plan is shown to its user and to administrators, who can end it',
   t.is((await erin.ask('POST', '/subscriptions/sub_of_another/end')).status, 404);
   t.is((await erin.ask('GET', '/users/me')).body.plan, 'pro');
 });
+
+test('a plan of the sandbox, which moved no money, does not keep a user from a plan', async (t) => {
+  const frank = await service.client('frank');
+  await order(frank, 'pro');
+  const of_sandbox = subscription('sandbox_1', 'frank', 'cus_f', priceOf('frank'));
+  await post('customer.subscription.created', of_sandbox, now_s);
+  await until(async () => (await frank.ask('GET', '/users/me')).body.plan === 'pro');
+  t.is((await order(frank, 'agency')).status, 200);
+});
