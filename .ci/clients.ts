@@ -1,5 +1,5 @@
 // Generates clients from the documents of a running service with five generators, compiles each, and runs a program with it
-// against that service: `node .ci/clients.ts TOOLS`, where TOOLS has what .ci/run installs from test/clients.
+// against that service, and one with the Python SDK of MCP: `node .ci/clients.ts TOOLS`, where TOOLS has what .ci/run installs from test/clients.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,6 +83,8 @@ const CLIENTS: Client[] = [
       [python('python'), 'openapi-python-client.py'],
     ],
   },
+  // Nothing is generated: the tools of agents have their schemas with them.
+  { name: 'mcp', files: ['mcp-client.py'], steps: [[python('python'), 'mcp-client.py']] },
 ];
 
 const work = mkdtempSync(join(tmpdir(), 'clients-'));

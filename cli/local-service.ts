@@ -10,6 +10,8 @@ export interface LocalService {
   config: Config;
   url: string;
   client: Client;
+  /** The account's. */
+  token: string;
 }
 
 /** The environment overrides `defaults`. A taken port gives way to a free one, unless the environment names the port. */
@@ -31,5 +33,5 @@ export async function startLocalService(user_id: string, defaults: Record<string
     is_admin: false,
     hours: 24,
   });
-  return { service, config, url: service.url!, client: openClient(service.url!, token) };
+  return { service, config, url: service.url!, client: openClient(service.url!, token), token };
 }

@@ -18,27 +18,29 @@ export const VERDICT_MEANINGS = {
 export type Verdict = keyof typeof VERDICT_MEANINGS;
 export const VERDICTS = Object.keys(VERDICT_MEANINGS) as readonly Verdict[];
 
-export const ERROR_CODES = [
-  'dns_not_found',
-  'dns_failed',
-  'connection_refused',
-  'connection_reset',
-  'connect_timeout',
-  'response_timeout',
-  'tls_expired',
-  'tls_hostname',
-  'tls_untrusted',
-  'tls_failed',
-  'too_many_redirects',
-  'redirect_loop',
-  'invalid_redirect',
-  'blocked_address',
-  'proxy_failed',
-  'malformed_response',
-  'invalid_url',
-  'checker_fault',
-] as const;
-export type ErrorCode = (typeof ERROR_CODES)[number];
+/** Why no answer came, or none that counts, in a few words. */
+export const ERROR_MEANINGS = {
+  dns_not_found: 'no such name',
+  dns_failed: 'its name could not be looked up',
+  connection_refused: 'connection refused',
+  connection_reset: 'the connection was cut',
+  connect_timeout: 'no connection within the time limit',
+  response_timeout: 'no answer within the time limit',
+  tls_expired: 'certificate expired',
+  tls_hostname: 'certificate of another host',
+  tls_untrusted: 'certificate not trusted',
+  tls_failed: 'TLS failed',
+  too_many_redirects: 'too many redirects',
+  redirect_loop: 'redirects in a loop',
+  invalid_redirect: 'redirects to nowhere',
+  blocked_address: 'a private address',
+  proxy_failed: 'no proxy got through to it',
+  malformed_response: 'not an HTTP answer',
+  invalid_url: 'not a URL',
+  checker_fault: 'the checker itself failed over it',
+};
+export type ErrorCode = keyof typeof ERROR_MEANINGS;
+export const ERROR_CODES = Object.keys(ERROR_MEANINGS) as readonly ErrorCode[];
 
 /**
  * The most characters that an event keeps of a text that a server sent. With the most redirects and bytes a character an

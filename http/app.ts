@@ -34,6 +34,7 @@ import { type SystemOptions, systemRoutes } from './routes/system.ts';
 import { Router } from './server/node-http.ts';
 import { type ObserveOptions, observe, type RequestState } from './server/observe.ts';
 import { restTurn } from './server/turns.ts';
+import { type Asked, contextWithin } from './within.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
   uploads: UploadLimits;
@@ -65,10 +66,21 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
   const positions = openReadYourWrites();
+  const steps = new Map<string, Steps>();
+  const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
+  const askWithin: AskWithin = async (outer, route, asked) => {
+    const asks = steps.get(nameOf(route));
+    if (!asks) throw retryLater(503, 'unavailable', `Another deployment serves ${nameOf(route)}.`);
+    return await asks(contextWithin(app, outer, route, asked), outer.state.caller);
+  };
   for (const route of [...routes, ...systemRoutes(routes, options)]) {
     const forward = options.forwarding?.of(route) ?? null;
     const path = route.path.replace(/\{(\w+)\}/g, ':$1');
-    const own = () => serve(route, compileRoute(route), options, positions);
+    const own = () => {
+      const taken = takeSteps(route, compileRoute(route), options, positions, askWithin);
+      steps.set(nameOf(route), taken);
+      return serve(route, taken, options);
+    };
     router.register(path, [route.method], forward === null ? own() : passOn(route, forward, options));
   }
   app.use(observe(options));
@@ -138,26 +150,40 @@ function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) 
   };
 }
 
-/** Serves one request. It checks cheap conditions first and reads the body last, so that it reads no large body in vain. */
-function serve(
-  route: Route,
-  checks: RouteChecks,
-  options: AppOptions,
-  positions: ReturnType<typeof openReadYourWrites>,
-): Middleware {
-  const waits = route.method === 'GET' && !route.of_log;
+/** The steps of a request after it was admitted, up to the reply. */
+type Steps = (ctx: Context, caller: Caller | null) => Promise<Reply>;
+type AskWithin = (outer: Context, route: Pick<Route, 'method' | 'path'>, asked: Asked) => Promise<Reply>;
+
+/** Serves one request: finds out who asks, admits it, and writes the reply of its steps. */
+function serve(route: Route, steps: Steps, options: AppOptions): Middleware {
   return async (ctx) => {
     const state = ctx.state as RequestState;
-    const { ip, request_id } = state;
     state.route = route;
-    const identify = () => authenticate(route, (name) => ctx.get(name), options);
     if (!route.quiet) await admit(ctx, options, undefined);
-    const caller = await identify().catch(async (refusal: unknown) => {
+    const caller = await identify(route, ctx, options).catch(async (refusal: unknown) => {
       await admit(ctx, options, null);
       throw refusal;
     });
     state.caller = caller;
     if (!route.quiet) await admit(ctx, options, caller);
+    await writeReply(ctx, route, await steps(ctx, caller));
+  };
+}
+
+const identify = (route: Route, ctx: Context, options: AppOptions) =>
+  authenticate(route, (name) => ctx.get(name), options);
+
+/** It checks cheap conditions first and reads the body last, so that it reads no large body in vain. */
+function takeSteps(
+  route: Route,
+  checks: RouteChecks,
+  options: AppOptions,
+  positions: ReturnType<typeof openReadYourWrites>,
+  askWithin: AskWithin,
+): Steps {
+  const waits = route.method === 'GET' && !route.of_log;
+  return async (ctx, caller) => {
+    const { ip, request_id } = ctx.state as RequestState;
     options.maintenance?.admit(route, caller);
     const command = () => contextOf(caller, route.access, request_id, Date.now());
     if (caller) await options.seen(caller, command);
@@ -191,7 +217,7 @@ function serve(
     const rest = () => heavy?.rest();
     // A store that is away says nothing about the credentials.
     const isStillAdmitted = () =>
-      identify()
+      identify(route, ctx, options)
         .then((now) => now && options.seen(now, command))
         .then(
           () => true,
@@ -205,7 +231,8 @@ function serve(
       options.maintenance?.admit(route, caller);
       const { params, query, headers } = input;
       const sent = { params, query, headers, body };
-      const about = { caller, job, request_id, command, ip, isStillAdmitted, rest, ctx };
+      const ask: RouteRequest['ask'] = (other, asked) => askWithin(ctx, other, asked);
+      const about = { caller, job, request_id, command, ip, isStillAdmitted, rest, ask, ctx };
       const request: RouteRequest = {
         ...{ route, ...sent, ...about },
         get signal() {
@@ -221,7 +248,7 @@ function serve(
       positions.reached(caller?.user_id, reply.position);
       ctx.set(POSITION_HEADER, reply.position);
     }
-    await writeReply(ctx, route, reply);
+    return reply;
   };
 }
 

@@ -64,6 +64,8 @@ export interface Parts {
   /** Null when the operator has set up none. */
   payments: PaymentProvider | null;
   maintenance: Maintenance;
+  /** Whether users can buy credits and plans. */
+  sells: boolean;
   /** The live state of the service, within 2 s. */
   status: () => Promise<ServiceStatus>;
   projections: {

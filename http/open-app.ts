@@ -45,6 +45,7 @@ import { openRawBodies } from './limits/raw-bodies.ts';
 import { linkCommand } from './link-command.ts';
 import { openMaintenance } from './maintenance.ts';
 import { ALL_GROUPS } from './routes/all.ts';
+import { metadataUrl } from './routes/mcp.ts';
 import { openWatch, PROBES, type ProbeReply } from './server/probes.ts';
 import { openServiceStatus } from './service-status.ts';
 
@@ -128,6 +129,8 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     openSignedCookie({ name: 'session', secret: given.keys.links, path, same_site: 'Strict', https }),
   );
   const maintenance = await openMaintenance(openMaintenanceMode(log), { registry, logger });
+  // The sandbox that every local service has is for developers: whoever runs the service for themselves has nothing to buy.
+  const sells = given.payments !== null && (config.payment_secret_key !== null || config.payment_sandbox === 'on');
   const kinds = {
     event_log: config.eventstore_url ? 'eventstoredb' : 'sqlite',
     documents: config.mongodb_url ? 'mongodb' : 'sqlite',
@@ -161,14 +164,14 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
       base: base_path,
       sign_in: identity.provider ? 'provider' : identity.signInBy ? 'link' : 'none',
       linkCommand: () => linkCommand(config.data_dir, given.public_url()),
-      // The sandbox that every local service has is for developers: whoever runs the service for themselves has nothing to buy.
-      sells: given.payments !== null && (config.payment_secret_key !== null || config.payment_sandbox === 'on'),
+      sells,
     }),
     blocklist,
     jobFinder,
     jobWatch,
     inFlight: openInFlight(roles),
     maintenance,
+    sells,
     status,
     now,
     closing: closing.signal,
@@ -212,7 +215,10 @@ function frameOptions(
     of_address: Math.max(config.address_limit_per_minute, per_minute),
   };
   const { https, base_path } = publicPlace(config);
+  const provider =
+    config.identity_jwks_url === null ? {} : { resource_metadata: () => metadataUrl(parts.public_url()) };
   return {
+    ...provider,
     ...{ log: logger, registry, identity, maintenance, readiness, https, base_path },
     ...openCallers(parts),
     jobs: jobFinder,

@@ -10,6 +10,7 @@ import type { Api } from './apis/api.ts';
 import type { Problem } from './errors.ts';
 import { closedInput } from './input/input-schemas.ts';
 import type { Body, FileBody, JsonBody, ListBody, RawBody, StringList, UploadedFile } from './request-bodies.ts';
+import type { Asked } from './within.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -104,6 +105,10 @@ export interface RouteRequest<
   isStillAdmitted(): Promise<boolean>;
   /** A heavy handler calls this before it only waits, so that another heavy request can run. */
   rest(): void;
+  /**
+   * Asks another route for the same caller, within this request, which counts as one. Throws what the route's frame throws, such as HttpError with 404.
+   */
+  ask(route: Pick<Route, 'method' | 'path'>, asked: Asked): Promise<Reply>;
   ctx: Context;
 }
 

@@ -193,6 +193,16 @@ const TABLE: Readonly<Record<string, Row>> = {
     body: () => json({ urls: ['http://127.0.0.1:9/b'] }),
   },
   'DELETE /api/v2/jobs/{id}': { access: 'api-key', status: 409, foreign: 404 },
+  'POST /mcp': {
+    access: 'key-or-token',
+    status: 200,
+    body: () => {
+      const { headers, ...rest } = json({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      return { ...rest, headers: { ...headers, accept: 'application/json, text/event-stream' } };
+    },
+  },
+  'GET /.well-known/oauth-protected-resource': { access: 'none', status: 404 },
+  'GET /.well-known/oauth-protected-resource/mcp': { access: 'none', status: 404 },
   'GET /api/v2/usage': { access: 'api-key', status: 200 },
   'GET /api/v2/jobs': { access: 'api-key', status: 200 },
   'GET /api/v2/jobs/{id}': { access: 'api-key', status: 200, foreign: 404 },

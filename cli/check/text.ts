@@ -1,6 +1,6 @@
 // The report that people read: what is broken and why, then the counts.
 import type { styleText } from 'node:util';
-import { type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
+import { ERROR_MEANINGS, type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
 import { isTemporary } from '../../events/findings.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { count } from '../progress.ts';
@@ -23,24 +23,8 @@ export type Paint = (style: Style, text: string) => string;
 export const plain: Paint = (_style, text) => text;
 
 const REASONS: Record<ErrorCode, string> = {
-  dns_not_found: 'no such name',
-  dns_failed: 'its name could not be looked up',
-  connection_refused: 'connection refused',
-  connection_reset: 'the connection was cut',
-  connect_timeout: 'no connection within the time limit',
-  response_timeout: 'no answer within the time limit',
-  tls_expired: 'certificate expired',
-  tls_hostname: 'certificate of another host',
-  tls_untrusted: 'certificate not trusted',
-  tls_failed: 'TLS failed',
-  too_many_redirects: 'too many redirects',
-  redirect_loop: 'redirects in a loop',
-  invalid_redirect: 'redirects to nowhere',
+  ...ERROR_MEANINGS,
   blocked_address: 'a private address, see --allow-address',
-  proxy_failed: 'no proxy got through to it',
-  checker_fault: 'the checker itself failed over it',
-  malformed_response: 'not an HTTP answer',
-  invalid_url: 'not a URL',
 };
 
 /** Texts without a URL, of which the report shows the first. */

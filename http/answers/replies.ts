@@ -23,8 +23,11 @@ export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, 
   ctx.status = status;
   const content_type = headers['content-type'] ?? route.responses[status]?.content_type;
   if (stream) await writeStream(ctx, stream, content_type ?? 'application/octet-stream');
-  else if (body === undefined || body === null) ctx.body = null;
-  else if (typeof body === 'string' || body instanceof Uint8Array) {
+  else if (body === undefined || body === null) {
+    ctx.body = null;
+    // Koa takes an answer without a body for 204.
+    ctx.status = status;
+  } else if (typeof body === 'string' || body instanceof Uint8Array) {
     // The type comes before the body, because Koa takes text that starts with `<` for HTML.
     const type = content_type ?? 'text/plain; charset=utf-8';
     ctx.set('Content-Type', type);

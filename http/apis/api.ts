@@ -6,8 +6,8 @@ import type { Json } from '../openapi/components.ts';
 export interface Api {
   /** The start of each route's path. */
   prefix: string;
-  /** Callers send a token of the identity provider, or an API key. */
-  credentials: 'token' | 'api-key';
+  /** Callers send a token of the identity provider, an API key, or one of both. */
+  credentials: 'token' | 'api-key' | 'either';
   /** The JSON body of an error answer. */
   errorBody(error: HttpError): object;
   /** The parts of the OpenAPI document that do not come from routes. */

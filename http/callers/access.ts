@@ -26,6 +26,8 @@ export interface AccessOptions {
   /** Returns the caller of an API key, or null for an unknown or revoked key. */
   api_key(plaintext: string): Promise<Caller | null>;
   jobs: JobFinder;
+  /** The URL of the metadata that name the identity provider; absent where no provider is set. */
+  resource_metadata?: () => string;
   /** The secret of `shared-secret` routes; null closes these routes. `header` is in lower case. */
   shared_secret: { header: string; value: string } | null;
 }
@@ -51,8 +53,7 @@ export async function authenticate(
       return null;
     default: {
       const authorization = header('authorization');
-      const by_key = route.api.credentials === 'api-key';
-      const user = by_key ? await keyHolder(authorization, options) : await signedIn(route, header, options);
+      const user = await CALLERS[route.api.credentials](authorization, route, header, options);
       if (route.access === 'admin' && !user.is_admin) throw notAdministrator();
       return user;
     }
@@ -106,6 +107,18 @@ export function openJobFinder(
   };
 }
 
+type Callers = (
+  authorization: string,
+  route: Pick<Route, 'method'>,
+  header: (name: string) => string,
+  options: AccessOptions,
+) => Promise<Caller>;
+const CALLERS: Readonly<Record<Route['api']['credentials'], Callers>> = {
+  token: (_, ...more) => signedIn(...more),
+  'api-key': (authorization, _route, _header, options) => keyHolder(authorization, options),
+  either: (authorization, _route, _header, options) => keyOrTokenHolder(authorization, options),
+};
+
 async function signedIn(
   { method }: Pick<Route, 'method'>,
   header: (name: string) => string,
@@ -132,6 +145,22 @@ async function keyHolder(authorization: string, options: AccessOptions): Promise
   const caller = API_KEY.test(key) ? await options.api_key(key) : null;
   if (!caller) throw invalidApiKey();
   return caller;
+}
+
+/** Whoever authorises a client at the identity provider finds it by the metadata that the challenge names (RFC 9728, 5.1). */
+async function keyOrTokenHolder(authorization: string, options: AccessOptions): Promise<Caller> {
+  const { identity, resource_metadata: url } = options;
+  try {
+    const token = bearer(authorization, 'The header Authorization must be "Bearer" and an API key or a token.');
+    if (!TOKEN.test(token)) return await keyHolder(authorization, options);
+    const user = await identity.verify(token);
+    if (!user) throw invalidToken();
+    return { ...user, kind: 'user' };
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.status !== 401 || !url) throw error;
+    const challenge = `${error.headers['www-authenticate']}, resource_metadata="${url()}"`;
+    throw new HttpError(401, error.code, error.message, error.details, { 'www-authenticate': challenge });
+  }
 }
 
 function bearer(authorization: string, message: string): string {

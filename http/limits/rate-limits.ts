@@ -70,7 +70,7 @@ export function openRateLimits(options: RateLimitOptions) {
   const of_address = limit(own, 'gateway-address-minute', address);
 
   function limitsFor({ api, caller, ip, method }: Admitted): (readonly [Limit, key: string])[] {
-    if (api.credentials === 'api-key') {
+    if (api.credentials !== 'token') {
       if (caller === undefined) return [];
       if (caller === null) return of_address_without_key.map((one) => [one, subscriberOf(ip)]);
       return of_key.map((one) => [one, caller.key_id ?? caller.user_id]);

@@ -30,6 +30,7 @@ import * as jobEvents from './job-events.ts';
 import * as jobLifecycle from './job-lifecycle.ts';
 import * as jobStats from './job-stats.ts';
 import * as jobs from './jobs.ts';
+import * as mcp from './mcp.ts';
 import * as me from './me.ts';
 import * as myExport from './my-export.ts';
 import * as paymentWebhook from './payment-webhook.ts';
@@ -85,6 +86,7 @@ export const ALL_GROUPS: readonly Group[] = [
   ...[adminGrowth.group, growthNotes.group, publicStats.group],
   ...[consolePages.group, consoleSession.group, consoleProvider.group],
   ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group, webhookDeliveries.group],
+  mcp.group,
 ];
 
 /** All routes, for documents and tests. Their handlers have no dependencies bound. */

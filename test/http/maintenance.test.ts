@@ -39,6 +39,8 @@ const GO_ON = [
   'DELETE /console/session',
   'DELETE /users/me/sessions',
   'DELETE /users/me/sessions/{id}',
+  // Its tools read, and the operations that they ask are refused where they change something.
+  'POST /mcp',
 ];
 
 test('every command of users is refused, in the shape of its API, and every other route goes on', async (t) => {

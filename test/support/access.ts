@@ -54,10 +54,11 @@ export async function allCredentials(good: GoodCredentials): Promise<Credentials
 /** `in`: past the gate, whatever the handler answers then. */
 export type Expected = 'in' | 401 | 403 | 404;
 
-/** Who gets in, as the table of the public API has it too: `api-key` for all of its routes that have a caller. */
-export type Shown = Access | 'api-key';
+/** Who gets in, as the table has it of APIs that take keys: `api-key` or `key-or-token` for all of their routes that have a caller. */
+export type Shown = Access | 'api-key' | 'key-or-token';
+const SHOWN = { token: null, 'api-key': 'api-key', either: 'key-or-token' } as const;
 export const accessOf = ({ access, api }: Pick<Route, 'access' | 'api'>): Shown =>
-  isOfCaller(access) && api.credentials === 'api-key' ? 'api-key' : access;
+  (isOfCaller(access) ? SHOWN[api.credentials] : null) ?? access;
 
 /** What each caller is answered by what a route declares, where the job of `job` is the user's. */
 export function expectedAccess(
@@ -80,6 +81,8 @@ export function expectedAccess(
       return { ...everybody(401), user: 'in', other_user: foreign, admin: 'in' };
     case 'admin':
       return { ...everybody(401), user: 403, other_user: 403, admin: 'in' };
+    case 'key-or-token':
+      return { ...everybody(401), user: 'in', other_user: 'in', admin: 'in', api_key: 'in' };
     case 'api-key':
       return { ...everybody(401), api_key: 'in' };
   }

@@ -37,7 +37,7 @@ without a byte taken the client is cut off.
 
 const often = ({ api, access, method, quiet }: Route<never>) => {
   if (quiet) return 'no limit';
-  if (api.credentials === 'api-key') return 'key';
+  if (api.credentials !== 'token') return 'key';
   if (access === 'none' || access === 'signature' || access === 'shared-secret') return 'address';
   return method === 'GET' ? 'user' : 'change';
 };
