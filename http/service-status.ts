@@ -3,7 +3,7 @@
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { Documents } from '../readmodels/documents.ts';
 import { type DependencyState, type ProbedDependencies, within } from '../roles/dependencies.ts';
-import type { RoleSign, RoleWatch } from '../roles/role-signs.ts';
+import { type RoleSign, type RoleWatch, SILENT_MS } from '../roles/role-signs.ts';
 import { type FollowerStatus, openFollowers } from './followers.ts';
 
 /** A store gets this long for an answer. */
@@ -46,7 +46,7 @@ export function openServiceStatus(parts: StatusParts): () => Promise<ServiceStat
       }),
     );
     const own = [...stores(), ...probed.states()].map((state) => [state]);
-    const others = signs.filter(({ silent_ms }) => silent_ms !== null && silent_ms < ALIVE_MS);
+    const others = signs.filter(({ silent_ms }) => silent_ms !== null && silent_ms < SILENT_MS);
     const of_signs = Object.values(
       Object.groupBy(
         others.flatMap(({ sign }) => sign.dependencies ?? []),
@@ -63,9 +63,6 @@ export function openServiceStatus(parts: StatusParts): () => Promise<ServiceStat
     };
   };
 }
-
-/** A process whose heartbeat is older says nothing about servers. */
-const ALIVE_MS = 5000;
 
 const unknownOf = (name: string): DependencyState => ({
   name,

@@ -69,7 +69,7 @@ const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, in
 export const MAX_HANDED_OUT_JOBS = 1000;
 const SIGN_MS = 1_000;
 /** A role without a heartbeat for this long counts as dead. */
-const SILENT_MS = 4_000;
+export const SILENT_MS = 4_000;
 /** A document whose count has not moved for this long belongs to an ended process and is deleted. */
 const FORGET_MS = 10 * 60_000;
 

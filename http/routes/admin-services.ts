@@ -37,7 +37,7 @@ const Process = Type.Object({
   version: Nullable(Type.String()),
   state: Type.Enum(['working', 'standing_by', 'waiting', 'silent'], {
     description:
-      '`standing_by`: another process does the work; `waiting`: it cannot work; `silent`: no heartbeat for 5 s.',
+      '`standing_by`: another process does the work; `waiting`: it cannot work; `silent`: no heartbeat for 4 s.',
   }),
   reason: Nullable(Type.String({ description: 'Why it waits.' })),
   uptime_seconds: Duration('Since its start.'),
