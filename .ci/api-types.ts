@@ -3,25 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type OpenApi, openDocuments } from '../test/support/documents.ts';
+import { objectOf, type Schema, typeOf } from './schema-types.ts';
 
 const TARGET = join(import.meta.dirname, '..', 'web', 'api', 'gateway.d.ts');
 
-interface Schema {
-  $ref?: string;
-  type?: string;
-  enum?: unknown[];
-  const?: unknown;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  additionalProperties?: Schema | boolean;
-  patternProperties?: Record<string, Schema>;
-  anyOf?: Schema[];
-  oneOf?: Schema[];
-  allOf?: Schema[];
-  description?: string;
-  default?: unknown;
-}
 interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header';
@@ -66,33 +51,4 @@ function operationOf({ parameters = [], requestBody, responses }: OpenApi): stri
   return `{ path: ${given('path')}; query: ${given('query')}; body: ${body ? typeOf(body) : 'undefined'}; answer: ${
     answer ? typeOf(answer) : 'undefined'
   } }`;
-}
-
-function typeOf(schema: Schema): string {
-  const { $ref, type, properties, required, items, additionalProperties, patternProperties } = schema;
-  if ($ref) return $ref.split('/').at(-1)!;
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  const union = schema.anyOf ?? schema.oneOf;
-  if (union) return `(${union.map(typeOf).join(' | ')})`;
-  if (schema.allOf) return `(${schema.allOf.map(typeOf).join(' & ')})`;
-  if (type === 'array') return items ? `readonly (${typeOf(items)})[]` : 'readonly unknown[]';
-  if (type === 'integer' || type === 'number') return 'number';
-  if (type === 'string' || type === 'boolean' || type === 'null') return type;
-  const values = patternProperties
-    ? Object.values(patternProperties)[0]
-    : typeof additionalProperties === 'object' && additionalProperties;
-  if (values) return `Readonly<Record<string, ${typeOf(values)}>>`;
-  if (properties) return objectOf(properties, required ?? []);
-  return 'unknown';
-}
-
-function objectOf(properties: Record<string, Schema>, required: readonly string[]): string {
-  const fields = Object.entries(properties).map(([name, schema]) => {
-    const comment = schema.description
-      ? `/** ${schema.description.replaceAll('*/', '* /').replaceAll('\n', ' ')} */ `
-      : '';
-    return `${comment}${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`;
-  });
-  return fields.length === 0 ? '{}' : `{ ${fields.join('; ')} }`;
 }
