@@ -30,6 +30,17 @@ export function storeFaultOf(error: unknown): StoreFault | null {
   return UNAVAILABLE.has(code) || LOCKED.has(Number(errcode) & 0xff) ? 'unavailable' : null;
 }
 
+const DEPENDENCIES = ['event log', 'read models', 'queue', 'store of files', 'identity provider'] as const;
+/** What an adapter reaches, in the words that users read. */
+type Dependency = (typeof DEPENDENCIES)[number];
+
+/**
+ * The dependency that an error names as the one that does not answer; null where it names none.
+ * @example dependencyOf({ code: 'unavailable', dependency: 'identity provider' }) // 'identity provider'
+ */
+export const dependencyOf = (error: unknown): Dependency | null =>
+  DEPENDENCIES.find((name) => name === (error as { dependency?: unknown } | null)?.dependency) ?? null;
+
 /** Whether a store is away or full, so that work on anything else would fail too. An event of a later version stops the work on its stream alone. */
 export const isOfStore = (error: unknown): boolean =>
   error instanceof AggregateError

@@ -1,6 +1,6 @@
 // The errors that handlers throw. Each API writes them in its own shape.
 import type { Refusal } from '../commands/aggregate.ts';
-import { storeFaultOf } from '../events/store-faults.ts';
+import { dependencyOf, storeFaultOf } from '../events/store-faults.ts';
 import { STATUS_CODES } from './server/node-http.ts';
 
 /** One fault in a request. */
@@ -114,7 +114,10 @@ const RETRYABLE: Readonly<Record<string, string>> = {
 export function toHttpError(thrown: unknown, request_id: string): HttpError {
   if (thrown instanceof HttpError) return thrown;
   const code = storeFaultOf(thrown) ?? String((thrown as { code?: unknown } | null)?.code);
-  if (Object.hasOwn(RETRYABLE, code)) return retryLater(503, code, RETRYABLE[code]!, code === 'storage_full' ? 30 : 5);
+  const dependency = code === 'unavailable' ? dependencyOf(thrown) : null;
+  const message =
+    dependency === null ? RETRYABLE[code] : `The ${dependency} does not answer. Try again in a few seconds.`;
+  if (Object.hasOwn(RETRYABLE, code)) return retryLater(503, code, message!, code === 'storage_full' ? 30 : 5);
   return new HttpError(
     500,
     'internal_error',

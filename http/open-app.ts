@@ -21,7 +21,14 @@ import type { Documents } from '../readmodels/documents.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { requestRebuild } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
-import { type Probe, probeDependencies, reachServer, within } from '../roles/dependencies.ts';
+import {
+  DependencyFault,
+  type Probe,
+  type ProbedDependencies,
+  probeDependencies,
+  reachServer,
+  within,
+} from '../roles/dependencies.ts';
 import { giveRoleSigns, workOf } from '../roles/role-signs.ts';
 import type { Config } from '../settings/config.ts';
 import { openKeptReplies } from './answers/kept-replies.ts';
@@ -47,6 +54,7 @@ import { openMaintenance } from './maintenance.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { metadataUrl } from './routes/mcp.ts';
 import { openWatch, PROBES, type ProbeReply } from './server/probes.ts';
+import { NotReady } from './server/readiness.ts';
 import { openServiceStatus } from './service-status.ts';
 
 /** How long a read waits for its client's last change. */
@@ -143,7 +151,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     work: () => workOf(roles),
     log: logger,
   });
-  const probed = probeDependencies(probesOf(config, blobs), { signal: closing.signal });
+  const probed = probeDependencies(probesOf(config, blobs, identity), { signal: closing.signal });
   const status = openServiceStatus({ log, documents, roles, probed, now, ...readiness });
   const signs = giveRoleSigns({ documents, role: 'http' });
   signs.say('working');
@@ -189,7 +197,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     atEnd: (close) => closes.push(close),
   };
   return {
-    ...{ parts, readmodels, readiness: readiness.checks },
+    ...{ parts, readmodels, readiness: readiness.checks, advisory: identity.reach ? identityCheck(probed) : {} },
     end: () => closing.abort(),
     async close() {
       await within(STOP_MS, signs.stop());
@@ -203,7 +211,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
 
 /** The options that the frame takes from the parts and the settings. */
 function frameOptions(
-  { parts, readmodels, readiness }: Awaited<ReturnType<typeof openParts>>,
+  { parts, readmodels, readiness, advisory }: Awaited<ReturnType<typeof openParts>>,
   { rates, registry }: Pick<OpeningParts, 'rates' | 'registry'>,
 ) {
   const { config, log, logger, identity, jobFinder, maintenance, now } = parts;
@@ -219,7 +227,7 @@ function frameOptions(
     config.identity_jwks_url === null ? {} : { resource_metadata: () => metadataUrl(parts.public_url()) };
   return {
     ...provider,
-    ...{ log: logger, registry, identity, maintenance, readiness, https, base_path },
+    ...{ log: logger, registry, identity, maintenance, readiness, advisory, https, base_path },
     ...openCallers(parts),
     jobs: jobFinder,
     shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
@@ -247,8 +255,30 @@ function publicPlace({ public_url }: Pick<Config, 'public_url'>) {
   return { https: public_url.startsWith('https:'), path, base_path: path.replace(/\/$/, '') };
 }
 
+const IDENTITY_PROVIDER = 'identity_provider';
+
+/** Without the provider new sign-ins fail; sessions, API keys and the tokens of known keys go on, so that the service stays ready. */
+const identityCheck = ({ states }: ProbedDependencies) => ({
+  async [IDENTITY_PROVIDER]() {
+    const state = states().find(({ name }) => name === IDENTITY_PROVIDER);
+    if (state?.status !== 'away') return;
+    const why = state.reason ?? 'it does not answer';
+    throw new NotReady(`${why}: nobody can sign in, and new tokens are refused; sessions and API keys work`);
+  },
+});
+
+async function reachKeys(reach: NonNullable<Identity['reach']>, signal: AbortSignal): Promise<void> {
+  const status = await reach(signal);
+  if (status !== 200)
+    throw new DependencyFault(`it answers the request for its keys (IDENTITY_JWKS_URL) with ${status}`);
+}
+
 /** What http uses beside the log and the documents. */
-function probesOf({ blob_url, payment_secret_key, payment_api_url }: Config, blobs: Blobs): Probe[] {
+function probesOf(
+  { blob_url, payment_secret_key, payment_api_url }: Config,
+  blobs: Blobs,
+  { reach }: Pick<Identity, 'reach'>,
+): Probe[] {
   const api_url = payment_api_url ?? 'https://api.stripe.com';
   return [
     {
@@ -261,6 +291,9 @@ function probesOf({ blob_url, payment_secret_key, payment_api_url }: Config, blo
     ...(payment_secret_key === null
       ? []
       : [{ name: 'payments', kind: 'stripe', ask: (signal: AbortSignal) => reachServer(api_url, signal) }]),
+    ...(reach
+      ? [{ name: IDENTITY_PROVIDER, kind: 'openid', ask: (signal: AbortSignal) => reachKeys(reach, signal) }]
+      : []),
   ];
 }
 

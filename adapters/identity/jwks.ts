@@ -47,7 +47,15 @@ const USUAL_TIMES: Times = {
 export function openJwksIdentity({ claims = USUAL_CLAIMS, ...options }: JwksOptions): Identity {
   const { jwks_url, issuer, audience } = options;
   const times = { ...USUAL_TIMES, ...options.times };
-  return openVerifier(openKeys(new URL(jwks_url), times), { issuer, audience }, claims);
+  const verifier = openVerifier(openKeys(new URL(jwks_url), times), { issuer, audience }, claims);
+  return { ...verifier, reach: (signal) => reachKeys(jwks_url, signal) };
+}
+
+async function reachKeys(jwks_url: string, signal: AbortSignal): Promise<number> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]);
+  const response = await fetch(jwks_url, { signal: limited, redirect: 'manual' });
+  await response.body?.cancel();
+  return response.status;
 }
 
 function openKeys(url: URL, { cooldown_ms, cache_ms, stale_ms, retry_ms, monotonic }: Times): JWTVerifyGetKey {

@@ -28,6 +28,7 @@ export const isRefusal = (error: unknown): boolean => REFUSALS.some((refusal) =>
 
 export class IdentityUnavailable extends Error {
   readonly code = 'unavailable';
+  readonly dependency = 'identity provider';
 }
 
 /** Lifetime of a cached verification: checking a signature costs more than the rest of a small request. */

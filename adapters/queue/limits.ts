@@ -15,6 +15,7 @@ export type QueueErrorCode = 'invalid_subject' | 'invalid_message' | 'invalid_op
 export class QueueError extends Error {
   /** `unavailable`: the caller may retry later. `closed`: this instance is closed. The others are mistakes of the caller. */
   readonly code: QueueErrorCode;
+  readonly dependency = 'queue';
 
   constructor(code: QueueErrorCode, message: string, cause?: unknown) {
     super(message, { cause });

@@ -44,6 +44,8 @@ export interface Identity {
    * fetch the issuer's keys.
    */
   verify(token: string): Promise<Identified | null>;
+  /** Asks the provider for its keys: the status of the answer. Throws without one. Absent where the service is its own issuer. */
+  reach?(signal: AbortSignal): Promise<number>;
   /** Who the code of a one-time link signs in; null unless it is of the local issuer and valid now. Absent where a provider signs in. */
   signInBy?(code: string): Promise<SignIn | null>;
   /** Absent where the service has no client at a provider. */

@@ -17,13 +17,19 @@ const route = routeOf<Deps>(GATEWAY, 'administration');
 const Duration = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
 
 const Dependency = Type.Object({
-  name: Type.String({ description: '`event_log`, `documents`, `queue`, `files`, `mail`, `payments`.' }),
-  kind: Type.String({ description: 'What it is: `sqlite`, `mongodb`, `nats`, `s3`, `smtp`.' }),
+  name: Type.String({
+    description: '`event_log`, `documents`, `queue`, `files`, `mail`, `payments`, `identity_provider`.',
+  }),
+  kind: Type.String({ description: 'What it is: `sqlite`, `mongodb`, `nats`, `s3`, `smtp`, `openid`.' }),
   status: Type.Enum(['ok', 'away', 'unknown'], {
     description:
       '`away`: it answers none of the processes that use it, or not within 1.5 s, or it takes no mail. `unknown`: no process that uses it gives a heartbeat.',
   }),
-  reason: Nullable(Type.String({ description: 'Why it is away, where that is known: what the mail server said.' })),
+  reason: Nullable(
+    Type.String({
+      description: 'Why it is away, where that is known: what the mail server or the identity provider said.',
+    }),
+  ),
   latency_ms: Duration('Of its last answer; null before the first one.'),
   since: Time('Since when it is so.'),
   seen_by: Count('Processes that use it and give a heartbeat.'),

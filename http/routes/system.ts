@@ -32,7 +32,8 @@ export function systemRoutes(routes: readonly Route<never>[], options: SystemOpt
     failed: Type.Optional(Type.Array(Type.String(), { description: 'The checks that fail.' })),
     checks: Type.Optional(
       Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.Optional(Type.String()) }), {
-        description: 'Each check by name, with the reason when it fails.',
+        description:
+          'Each check by name, with the reason when it fails. `identity_provider` is only a warning: the service stays ready without it.',
       }),
     ),
   });

@@ -20,6 +20,8 @@ export interface ProbeOptions {
   registry: Registry;
   /** The conditions of readiness by name. Each throws when it does not hold. */
   readiness: Readonly<Record<string, () => Promise<unknown>>>;
+  /** Conditions that `/readyz` shows in the same way, and that leave the service ready. */
+  advisory?: ProbeOptions['readiness'];
   /** `/readyz` shows maintenance mode, which leaves the service ready. */
   maintenance?: Pick<Maintenance, 'current'>;
 }
@@ -33,7 +35,7 @@ export const PROBES: Readonly<Record<string, (options: ProbeOptions) => Promise<
   '/healthz': async () => ({ body: { status: 'ok' } }),
   async '/readyz'(options) {
     const checks = await checkAll(options);
-    const failed = Object.keys(checks).filter((name) => !checks[name]!.ok);
+    const failed = Object.keys(options.readiness).filter((name) => !checks[name]!.ok);
     const maintenance = options.maintenance?.current ?? null;
     const body = { checks, ...(maintenance && { maintenance }) };
     if (failed.length === 0) return { body: { status: 'ok', ...body } };
@@ -51,24 +53,29 @@ interface Check {
 }
 
 /** Runs all checks. A check that takes longer than 2 s fails. */
-async function checkAll({ log, readiness }: ProbeOptions): Promise<Record<string, Check>> {
-  const outcomes = Object.entries(readiness).map(async ([name, check]): Promise<[string, Check]> => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NotReady(`no answer within ${READY_MS} ms`)), READY_MS);
-    });
-    try {
-      await Promise.race([check(), late]);
-      return [name, { ok: true }];
-    } catch (error) {
-      // Other errors may name addresses, so only the log shows them.
-      const detail = error instanceof NotReady ? error.message : 'it does not work';
-      log.warn({ check: name, ...(error instanceof NotReady ? { detail } : { err: error }) }, 'not ready');
-      return [name, { ok: false, detail }];
-    } finally {
-      clearTimeout(timer);
-    }
-  });
+async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promise<Record<string, Check>> {
+  const outcomes = Object.entries({ ...readiness, ...advisory }).map(
+    async ([name, check]): Promise<[string, Check]> => {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new NotReady(`no answer within ${READY_MS} ms`)), READY_MS);
+      });
+      try {
+        await Promise.race([check(), late]);
+        return [name, { ok: true }];
+      } catch (error) {
+        // Other errors may name addresses, so only the log shows them.
+        const detail = error instanceof NotReady ? error.message : 'it does not work';
+        log.warn(
+          { check: name, ...(error instanceof NotReady ? { detail } : { err: error }) },
+          Object.hasOwn(advisory, name) ? 'a dependency is away' : 'not ready',
+        );
+        return [name, { ok: false, detail }];
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  );
   return Object.fromEntries(await Promise.all(outcomes));
 }
 

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { readConfig } from '../../settings/config.ts';
 import { runGuide } from '../support/guide.ts';
 import { AUDIENCE, startProvider } from '../support/identity-provider.ts';
 import { testWith } from '../support/programs.ts';
@@ -21,5 +24,26 @@ testWith(
   } finally {
     await service.stop();
     await provider.stop();
+  }
+});
+
+test('with each recipe the console signs people in, and the provider knows where it leads back to', (t) => {
+  const guide = readFileSync(new URL('../../docs/guides/signing-in.md', import.meta.url), 'utf8');
+  const recipes = guide.split(/^## /m).filter((section) => section.includes('```shell'));
+  t.deepEqual(
+    recipes.map((section) => section.split('\n')[0]),
+    ['Keycloak', 'Auth0'],
+  );
+  for (const recipe of recipes) {
+    const [, settings] = /```shell\n([^`]*)```/.exec(recipe)!;
+    const env = Object.fromEntries(
+      settings!
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/=(.*)/)),
+    );
+    const { identity_client_id, identity_issuer, identity_audience } = readConfig(env);
+    for (const value of [identity_client_id, identity_issuer, identity_audience]) t.truthy(value, recipe);
+    t.true(recipe.includes('/console/provider/return'), recipe);
   }
 });

@@ -3,6 +3,7 @@
 /** The store does not answer, or answers that it cannot do it now. */
 export class BlobsUnavailable extends Error {
   readonly code = 'unavailable';
+  readonly dependency = 'store of files';
 }
 
 /** The store has no room: nothing was written. */

@@ -11,6 +11,7 @@ export type EventStoreErrorCode = 'unavailable' | 'closed';
 export class EventStoreError extends Error {
   override readonly name = 'EventStoreError';
   readonly code: EventStoreErrorCode;
+  readonly dependency = 'event log';
 
   constructor(code: EventStoreErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
