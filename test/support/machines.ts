@@ -156,7 +156,7 @@ export async function allReady(world: Machines): Promise<void> {
 }
 
 /** An identity provider of which the service sees the keys alone. */
-async function startIssuer() {
+export async function startIssuer() {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
   const { url, close } = await openSite((_, response) => {

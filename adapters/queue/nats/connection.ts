@@ -190,9 +190,17 @@ export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/**
+ * The servers of a URL: `nats://USER:PASSWORD@ONE:4222,TWO:4222`. A server after a comma may leave out the scheme.
+ */
+function serversOf(url: string): URL[] {
+  const scheme = /^\s*[a-z]+:\/\//.exec(url)?.[0] ?? '';
+  return url.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `${scheme}${part.trim()}`));
+}
+
 /** Reads credentials and TLS from the URL, which the client does not. */
 function readUrl(url: string): Pick<ConnectionOptions, 'servers' | 'user' | 'pass' | 'token' | 'tls'> {
-  const urls = url.split(',').map((part) => new URL(part.trim()));
+  const urls = serversOf(url);
   const [{ username, password, protocol }] = urls as [URL];
   const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
   return {
