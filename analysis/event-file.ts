@@ -31,7 +31,7 @@ export async function kindOf(path: string): Promise<FileKind> {
   if (text.startsWith('{"sum":')) return 'ledger';
   if (text.startsWith('{') || text === '') return 'json_lines';
   throw new NoEvents(
-    `${path} has no events: it wants JSON lines or Parquet of \`events export\`, a backup or an exported ledger`,
+    `${path} has no events: it must be JSON lines or Parquet of \`events export\`, a backup or an exported ledger`,
   );
 }
 

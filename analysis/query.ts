@@ -49,7 +49,7 @@ async function typesIn(sql: string, { connection, run }: EventDatabase): Promise
   });
   const prepared = statements?.count === 1 ? await statements.prepare(0).catch(blame) : null;
   if (prepared === null || !READING.includes(prepared.statementType)) {
-    throw new SqlError('it wants one statement that reads, such as SELECT (PIVOT wants its values: ON type IN (…))');
+    throw new SqlError('it must be one statement that reads, such as SELECT (PIVOT needs its values: ON type IN (…))');
   }
   if (prepared.parameterCount > 0) throw new SqlError('it has a parameter, which nothing gives a value');
   prepared.destroySync();

@@ -34,7 +34,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     const given = env[name]?.trim() ?? '';
     const value = given === '' ? row.fallback : row.parse(given);
     values[name.toLowerCase()] = value;
-    if (value === undefined) problems.push(`${name} is ${masked(given, row.secret)}: it wants ${row.wants}`);
+    if (value === undefined) problems.push(`${name} is ${masked(given, row.secret)}: it must be ${row.wants}`);
   }
   problems.push(...misspelt(env, Object.keys(SETTINGS)));
   // Settings are compared with each other only when each is valid.
@@ -56,7 +56,7 @@ function baseUrl(host: string, port: number): string {
 export function envExample(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, row]) => {
     const fallback = shown(row.fallback);
-    return `# ${row.means}\n# Wants ${row.wants}.\n${fallback === '' ? '# ' : ''}${name}=${fallback}\n`;
+    return `# ${row.means}\n# Must be ${row.wants}.\n${fallback === '' ? '# ' : ''}${name}=${fallback}\n`;
   });
   return `# The settings of the service; each is optional. A line that starts with # is unset.\n\n${rows.join('\n')}`;
 }

@@ -13,17 +13,17 @@ export function disagreements(settings: Settings): string[] {
     metrics_port === settings.port &&
     settings.roles.includes('http')
   ) {
-    found.push(`METRICS_PORT is ${metrics_port}, and so is PORT: it wants another port`);
+    found.push(`METRICS_PORT is ${metrics_port}, and so is PORT: it must be another port`);
   }
   const { payment_secret_key, payment_webhook_secret } = settings;
   if (payment_secret_key !== null && payment_webhook_secret === null && settings.roles.includes('http')) {
     found.push(
-      'PAYMENT_WEBHOOK_SECRET is unset: it wants a value when PAYMENT_SECRET_KEY is set, or no payment would be known',
+      'PAYMENT_WEBHOOK_SECRET is unset: it must be set when PAYMENT_SECRET_KEY is set, or no payment would be known',
     );
   }
   if (payment_secret_key === null && (payment_webhook_secret?.length ?? MIN_KEY_CHARS) < MIN_KEY_CHARS) {
     found.push(
-      `PAYMENT_WEBHOOK_SECRET is ${masked(payment_webhook_secret!, true)}: it wants at least ${MIN_KEY_CHARS} characters without ` +
+      `PAYMENT_WEBHOOK_SECRET is ${masked(payment_webhook_secret!, true)}: it must have at least ${MIN_KEY_CHARS} characters without ` +
         'PAYMENT_SECRET_KEY, because the sandbox signs checkouts with it',
     );
   }
@@ -34,7 +34,7 @@ export function disagreements(settings: Settings): string[] {
     played.includes('http') !== played.includes('processes')
   ) {
     found.push(
-      'WEBHOOK_SIGNING_KEY is unset: it wants a value when http and processes run in separate processes over EVENTSTORE_URL, or http ' +
+      'WEBHOOK_SIGNING_KEY is unset: it must be set when http and processes run in separate processes over EVENTSTORE_URL, or http ' +
         'would show other secrets than processes sign with',
     );
   }
@@ -48,7 +48,7 @@ export function disagreements(settings: Settings): string[] {
     const value = settings[name.toLowerCase() as Lowercase<typeof name>];
     if (identity_jwks_url !== null && value === null) {
       found.push(
-        `${name} is unset: it wants a value when IDENTITY_JWKS_URL is set, or any token of that provider would pass`,
+        `${name} is unset: it must be set when IDENTITY_JWKS_URL is set, or any token of that provider would pass`,
       );
     }
   }

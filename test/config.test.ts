@@ -92,7 +92,7 @@ const WRONG: Array<[name: string, value: string]> = [
 for (const [name, value] of WRONG) {
   test(`readConfig refuses ${name}=${JSON.stringify(value)} with the value and the valid ones`, (t) => {
     const message = wrong({ [name]: value });
-    t.true(message.includes(`${name} is ${JSON.stringify(value)}: it wants `), message);
+    t.true(message.includes(`${name} is ${JSON.stringify(value)}: it must be `), message);
     const wants = (SETTINGS as Record<string, { wants: string }>)[name]!.wants;
     t.true(message.includes(wants), message);
   });
@@ -209,7 +209,7 @@ for (const value of [
 ]) {
   test(`readConfig refuses BLOB_URL=${value}, and does not show it`, (t) => {
     const message = wrong({ BLOB_URL: value });
-    t.regex(message, /BLOB_URL is \(a secret of \d+ characters\): it wants s3:/);
+    t.regex(message, /BLOB_URL is \(a secret of \d+ characters\): it must be s3:/);
     t.notRegex(message, /hunter2/);
   });
 }
@@ -223,7 +223,7 @@ test('SERVICE_URLS names groups of routes, each once, with the origin of another
   });
   const urls = ['jobs', 'service=http://a', 'jobs=a', 'jobs=ftp://a', 'jobs=http://a/b', 'jobs=http://u:p@a'];
   for (const url of [...urls, 'jobs=http://a,jobs=http://b', 'jobs=http://a,']) {
-    t.regex(wrong({ SERVICE_URLS: url }), /SERVICE_URLS is .*: it wants GROUP=http:/, url);
+    t.regex(wrong({ SERVICE_URLS: url }), /SERVICE_URLS is .*: it must be GROUP=http:/, url);
   }
   const tags = new Set(ALL_ROUTES.map((route) => route.tag));
   t.deepEqual([...SERVICE_GROUPS].sort(), [...tags].sort() as never);
@@ -287,7 +287,7 @@ test('PROXY_LIST_URL names a server or a file, and an error does not show it', (
   }
   for (const wrong of ['file://', 'file:///', 'http://', 'ftp://secret.example/x', 'https://secret.example:99999/']) {
     const { message } = t.throws(() => readConfig({ PROXY_LIST_URL: wrong }))!;
-    t.regex(message, /PROXY_LIST_URL is \(a secret of \d+ characters\): it wants a URL that starts with http/);
+    t.regex(message, /PROXY_LIST_URL is \(a secret of \d+ characters\): it must be a URL that starts with http/);
     t.notRegex(message, /secret\.example/);
   }
 });

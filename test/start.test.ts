@@ -152,7 +152,7 @@ test.serial('a start names a read-only folder, and a store that is a folder, in 
   t.regex(await refused(t, { DATA_DIR: data_dir }), /events\.db cannot be written/);
 });
 
-test.serial('a start with too few open files names the number that it wants', async (t) => {
+test.serial('a start with too few open files names the number that it needs', async (t) => {
   const said = await refused(t, { DATA_DIR: await folderOf(t) }, ['prlimit', '--nofile=64']);
   t.is(said, '64 files may be open at a time: the service wants 128, by `ulimit -n`\n');
 });

@@ -1,9 +1,9 @@
-// The command line of `check`: its options, and what each of them wants.
+// The command line of `check`: its options, and the values that each takes.
 import { parseArgs } from 'node:util';
-import { VERDICTS, type Verdict } from '../../events/checks.ts';
+import type { Verdict } from '../../events/checks.ts';
 import { SETTINGS } from '../../settings/config.ts';
 import { type FileFormat, formatOfFile, isPrintFormat, type PrintFormat } from './formats.ts';
-import { BROKEN, verdictsOf } from './verdict-sets.ts';
+import { DEAD, VERDICT_WORDS, verdictsOf } from './verdict-sets.ts';
 
 export type Input = { kind: 'url'; url: string } | { kind: 'file'; path: string } | { kind: 'stdin' };
 
@@ -74,7 +74,7 @@ export function readCommand(args: readonly string[]): CheckCommand | null {
     throw new UsageError(`--json is --format json, and --format is ${values.format}: give one of them`);
   }
   if (named !== undefined && !isPrintFormat(named)) {
-    throw new UsageError(`--format is ${quoted(named)}: it wants text, json, csv, junit, github or html`);
+    throw new UsageError(`--format is ${quoted(named)}: it must be text, json, csv, junit, github or html`);
   }
   if (positionals.length === 0 && !resume) throw new UsageError('name a URL, a file, or - for standard input');
   return {
@@ -118,14 +118,14 @@ function verdictsNamed(option: string, words: readonly string[]): readonly Verdi
   const verdicts = verdictsOf(words);
   if (verdicts === null) {
     throw new UsageError(
-      `${option} is ${quoted(words.join(','))}: it wants ${VERDICTS.slice(0, -1).join(', ')} or ${VERDICTS.at(-1)}, with commas between`,
+      `${option} is ${quoted(words.join(','))}: it must be ${VERDICT_WORDS.slice(0, -1).join(', ')} or ${VERDICT_WORDS.at(-1)}, with commas between`,
     );
   }
   return verdicts;
 }
 
 function failOn(words: readonly string[]): readonly Verdict[] {
-  if (words.length === 0) return BROKEN;
+  if (words.length === 0) return DEAD;
   return words.length === 1 && words[0] === 'none' ? [] : verdictsNamed('--fail-on', words);
 }
 
@@ -133,7 +133,7 @@ function formatNamedBy(path: string): FileFormat {
   const format = formatOfFile(path);
   if (format !== null) return format;
   throw new UsageError(
-    `--out is ${quoted(path)}: it wants a file that ends in .csv, .xlsx, .json, .xml, .html or .txt`,
+    `--out is ${quoted(path)}: it must be a file that ends in .csv, .xlsx, .json, .xml, .html or .txt`,
   );
 }
 
@@ -146,7 +146,7 @@ function settingsOf(values: ReturnType<typeof parsed>['values']): Record<string,
   if (values.timeout !== undefined) {
     const ms = /^\d{1,6}(\.\d{1,6})?$/.test(values.timeout) ? String(Math.round(Number(values.timeout) * 1000)) : '';
     if (ms === '' || SETTINGS.CHECKER_TIMEOUT_MS.parse(ms) === undefined) {
-      throw new UsageError(`--timeout is ${quoted(values.timeout)}: it wants seconds from 0.1 to 300`);
+      throw new UsageError(`--timeout is ${quoted(values.timeout)}: it must be seconds from 0.1 to 300`);
     }
     settings.CHECKER_TIMEOUT_MS = ms;
   }
@@ -160,7 +160,7 @@ function settingsOf(values: ReturnType<typeof parsed>['values']): Record<string,
 function accepted(option: string, env: keyof typeof SETTINGS, given: string): string {
   const { parse, wants } = SETTINGS[env];
   if (given.trim() === '' || parse(given) === undefined) {
-    throw new UsageError(`${option} is ${quoted(given)}: it wants ${wants}`);
+    throw new UsageError(`${option} is ${quoted(given)}: it must be ${wants}`);
   }
   return given;
 }

@@ -1,7 +1,7 @@
 // What `check --help` prints.
 import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
 import { listOfFormats } from '../../intake/formats.ts';
-import { BROKEN, VERDICT_CHARS } from './verdict-sets.ts';
+import { DEAD, VERDICT_CHARS } from './verdict-sets.ts';
 
 export const USAGE = 'usage: npm run check -- [OPTIONS] INPUT...    (--help explains them)';
 
@@ -17,7 +17,7 @@ function wrapped(text: string, indent: number): string {
 
 export const HELP = `usage: npm run check -- [OPTIONS] INPUT...
 
-Checks each URL of the inputs once, and reports which are broken. An INPUT is
+Checks each URL of the inputs once, and reports which are dead. An INPUT is
   a URL     http://... or https://...
   a file    ${wrapped(listOfFormats(), 12)}
   a folder  the documents and tables in it and below it; JSON, XML and gzip files have to be named
@@ -47,17 +47,17 @@ How URLs are checked; the settings CHECKER_* of the environment are the defaults
   --allow-address CIDR  a private address or range that may be requested; may be given several times
 
 After Ctrl-C
-  --resume              goes on with the interrupted check of the same input; without an INPUT, with
-                        the check that was interrupted last
+  --resume              continues the interrupted check of the same input; without an INPUT, the
+                        check that was interrupted last
   --keep                keeps the results of a finished check: --resume prints them again
 
 Verdicts
 ${VERDICTS.map((verdict) => `  ${verdict.padEnd(VERDICT_CHARS)} ${VERDICT_MEANINGS[verdict]}`).join('\n')}
-  As VERDICTS, broken stands for all that is broken: ${BROKEN.join(', ')}
+  As VERDICTS, dead stands for ${DEAD.join(', ')}
 
 Exit codes
-  0    nothing is broken
-  1    a URL is broken. --fail-on VERDICTS decides which verdicts count: default broken;
+  0    no URL is dead
+  1    a URL is dead. --fail-on VERDICTS decides which verdicts count: default dead;
        none: no verdict
   2    the command line or an input is wrong, or the check could not run
   130  interrupted by Ctrl-C, once the results so far are written; 143: by SIGTERM

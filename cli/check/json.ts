@@ -1,7 +1,7 @@
 // The report as JSON, for programs: the counts, how the inputs were read, and each result.
 import { findingsOf } from '../../events/findings.ts';
 import { type Checked, countOf, isInterrupted } from './checked.ts';
-import { BROKEN } from './verdict-sets.ts';
+import { DEAD } from './verdict-sets.ts';
 
 export function* jsonOf(checked: Checked): Generator<string> {
   const { counts, verdicts, seconds, began_at, inputs, rejected, fail_on, only } = checked;
@@ -11,7 +11,7 @@ export function* jsonOf(checked: Checked): Generator<string> {
     seconds: Number(seconds.toFixed(3)),
     ...counts,
     verdicts,
-    broken: countOf(checked, BROKEN),
+    dead: countOf(checked, DEAD),
     failing: countOf(checked, fail_on),
     inputs,
     rejected,

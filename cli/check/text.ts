@@ -1,4 +1,4 @@
-// The report that people read: what is broken and why, then the counts.
+// The report that people read: the dead links and why they are dead, then the counts.
 import type { styleText } from 'node:util';
 import { ERROR_MEANINGS, type ErrorCode, VERDICT_MEANINGS, VERDICTS, type Verdict } from '../../events/checks.ts';
 import { isTemporary } from '../../events/findings.ts';
@@ -14,7 +14,7 @@ import {
   type Rejected,
   withoutControls,
 } from './checked.ts';
-import { BROKEN, inSection, SHOWN, VERDICT_CHARS } from './verdict-sets.ts';
+import { DEAD, inSection, SHOWN, VERDICT_CHARS } from './verdict-sets.ts';
 
 type Style = Parameters<typeof styleText>[0];
 /** Colours a text, or returns it as it is. */
@@ -39,7 +39,7 @@ interface Section {
 }
 
 export const SECTIONS: readonly Section[] = [
-  { title: 'Broken', verdicts: BROKEN, mark: '✗', is_usual: true },
+  { title: 'Dead', verdicts: DEAD, mark: '✗', is_usual: true },
   {
     title: 'Blocked: bot protection answered, so they are possibly alive',
     verdicts: inSection('blocked'),

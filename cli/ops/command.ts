@@ -67,7 +67,7 @@ export function parse(commands: readonly Command[], words: readonly string[]): P
     if (values.help) return { help: helpOf(command) };
     const wanted = command.arguments?.split(' ').length ?? 0;
     if (!command.arguments?.endsWith('…]') && positionals.length !== wanted)
-      throw new UsageError(`it wants ${command.arguments}`);
+      throw new UsageError(`it needs ${command.arguments}`);
     return { command, values: values as Values, arguments: positionals };
   } catch (error) {
     throw new UsageError(`${command.name}: ${(error as Error).message}\n${usageOf(command)}`);

@@ -52,7 +52,7 @@ export const eventsExport: Command = {
 function formatOf(run: Run, out: string | undefined): Format {
   const by_name = FORMATS.find((format) => out !== undefined && extname(out) === `.${format}`);
   const format = run.values.format === undefined && by_name ? by_name : oneOf(run, 'format', FORMATS);
-  if (format === 'parquet' && out === undefined) throw new UsageError('--format parquet: it wants --out FILE');
+  if (format === 'parquet' && out === undefined) throw new UsageError('--format parquet: it needs --out FILE');
   return format;
 }
 

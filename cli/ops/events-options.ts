@@ -50,7 +50,8 @@ export function selectionOf(run: Pick<Run, 'values'>): Selection {
   for (const each of categories ?? []) refuse('category', each, Object.keys(VOCABULARY));
   for (const each of types ?? []) refuse('type', each, Object.keys(EVENT_TYPES));
   for (const each of streams ?? []) {
-    if (!/^[^-]+-./.test(each)) throw new UsageError(`--stream ${each}: it wants the name of a stream, such as job-ID`);
+    if (!/^[^-]+-./.test(each))
+      throw new UsageError(`--stream ${each}: it must be the name of a stream, such as job-ID`);
   }
   return { streams, categories, types, from: pointOf(run, 'from', 'start'), to: pointOf(run, 'to', 'end') };
 }
@@ -65,7 +66,7 @@ function refuse(option: string, given: string, known: readonly string[]): void {
 export function numberOf({ values }: Pick<Run, 'values'>, option: string): number | null {
   const given = values[option];
   if (typeof given !== 'string') return null;
-  if (!/^\d{1,15}$/.test(given)) throw new UsageError(`--${option} ${given}: it wants a number from 0`);
+  if (!/^\d{1,15}$/.test(given)) throw new UsageError(`--${option} ${given}: it must be a number from 0`);
   return Number(given);
 }
 
@@ -77,7 +78,7 @@ export function oneOf<Each extends string>(
 ): Each {
   const given = values[option] ?? allowed[0];
   const found = allowed.find((each) => each === given);
-  if (found === undefined) throw new UsageError(`--${option} ${given}: it wants ${allowed.join(', ')}`);
+  if (found === undefined) throw new UsageError(`--${option} ${given}: it must be ${allowed.join(', ')}`);
   return found;
 }
 
@@ -98,6 +99,6 @@ export async function openEvents(run: Run): Promise<EventSource> {
 export async function unsealed(run: Pick<Run, 'env'>, log: EventStore): Promise<EventStore> {
   const key = await personalKeyOf(run);
   if (key === null)
-    throw new UsageError('--unseal: it wants PERSONAL_DATA_KEY, or the DATA_DIR of the service with its key');
+    throw new UsageError('--unseal: it needs PERSONAL_DATA_KEY, or the DATA_DIR of the service with its key');
   return withCodec(log, openPersonalKeys(log, key));
 }

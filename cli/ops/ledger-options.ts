@@ -42,7 +42,7 @@ export function pointOf({ values }: Pick<Run, 'values'>, option: string, of_day:
       ? Date.parse(given)
       : Number.NaN;
   if (Number.isNaN(time) || !isDay(given.slice(0, 10)))
-    throw new UsageError(`--${option} ${given}: it wants a position, a time or a day`);
+    throw new UsageError(`--${option} ${given}: it must be a position, a time or a day`);
   return { time };
 }
 
@@ -61,7 +61,7 @@ const MINUTE_MS = 60_000;
 export function graceOf({ values: { grace } }: Pick<Run, 'values'>): number | undefined {
   if (grace === undefined) return undefined;
   const minutes = Number(grace);
-  if (!(minutes >= 0)) throw new UsageError(`--grace ${grace}: it wants a number of minutes`);
+  if (!(minutes >= 0)) throw new UsageError(`--grace ${grace}: it must be a number of minutes`);
   return minutes * MINUTE_MS;
 }
 
@@ -84,7 +84,7 @@ export async function headsOf({
   const kept = await Promise.all(all('head').map((file) => headIn(resolve(folder, file), file)));
   const keys = all('key');
   for (const key of keys) {
-    if (!isVerifier(key)) throw new UsageError(`--key ${key}: it wants a key as \`GET /audit/heads\` names it`);
+    if (!isVerifier(key)) throw new UsageError(`--key ${key}: it must be a key as \`GET /audit/heads\` names it`);
   }
   return { kept, keys: keys.length > 0 ? keys : null };
 }

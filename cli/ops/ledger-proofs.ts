@@ -93,6 +93,6 @@ function numberOf({ values }: Run, option: string): number | null {
   const given = values[option];
   if (typeof given !== 'string') return null;
   const number = Number(given);
-  if (!Number.isSafeInteger(number) || number < 0) throw new UsageError(`--${option} ${given}: it wants a number`);
+  if (!Number.isSafeInteger(number) || number < 0) throw new UsageError(`--${option} ${given}: it must be a number`);
   return number;
 }

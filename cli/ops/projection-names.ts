@@ -16,7 +16,7 @@ export function namedProjections(run: Run): readonly Projection[] {
   const all = projectionsOf(run);
   const names = run.arguments;
   const is_all = run.values.all === true;
-  if (is_all === names.length > 0) throw new UsageError('it wants the names of projections, or --all');
+  if (is_all === names.length > 0) throw new UsageError('it needs the names of projections, or --all');
   if (is_all) return all;
   const unknown = names.find((name) => !all.some((projection) => projection.name === name));
   if (unknown !== undefined) {

@@ -7,7 +7,7 @@ import { SaxesParser } from 'saxes';
 import type { Checked, CheckedUrl } from '../../cli/check/checked.ts';
 import { type Format, reportOf } from '../../cli/check/formats.ts';
 import { plain, SECTIONS } from '../../cli/check/text.ts';
-import { BROKEN } from '../../cli/check/verdict-sets.ts';
+import { DEAD } from '../../cli/check/verdict-sets.ts';
 import { type Outcome, VERDICTS, type Verdict } from '../../events/checks.ts';
 
 const EVIL =
@@ -47,7 +47,7 @@ function checkedOf(results: readonly CheckedUrl[], fields: Partial<Checked> = {}
     began_at: new Date('2026-01-31T09:00:00.000Z'),
     inputs: [],
     rejected: [],
-    fail_on: BROKEN,
+    fail_on: DEAD,
     only: null,
     results: (verdicts = VERDICTS) => results.filter(({ verdict }) => verdicts.includes(verdict)),
     ...fields,

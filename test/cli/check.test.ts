@@ -24,7 +24,7 @@ test('a check reports a file in order, with the place of each URL, and leaves no
   t.is(code, 1);
   t.is(stderr, 'Column B ("link") was read.\n');
   const shown = stdout.replaceAll(site.origin, '').replaceAll(file, 'urls.csv');
-  t.regex(shown, /^\nBroken\n {2}✗ \/404\n {6}404 · urls.csv:3\n {2}✗ \/soft\/a\n {6}soft 404: .* · urls.csv:7\n/);
+  t.regex(shown, /^\nDead\n {2}✗ \/404\n {6}404 · urls.csv:3\n {2}✗ \/soft\/a\n {6}soft 404: .* · urls.csv:7\n/);
   t.regex(
     shown,
     /\nBlocked: bot protection answered, so they are possibly alive\n {2}\? \/challenge\n {6}403 · urls.csv:9\n/,
@@ -76,7 +76,7 @@ test('URLs and several files are one check, in which each URL is checked once', 
 
   t.is(code, 1);
   const { results, ...head } = JSON.parse(stdout);
-  t.like(head, { status: 'completed', total_urls: 3, completed_urls: 3, duplicates_removed: 2, broken: 1, failing: 1 });
+  t.like(head, { status: 'completed', total_urls: 3, completed_urls: 3, duplicates_removed: 2, dead: 1, failing: 1 });
   t.deepEqual(
     results.map((r: Record<string, unknown>) => [r.url, r.file, r.row, r.verdict]),
     [
@@ -124,7 +124,7 @@ test('--only lists its verdicts alone in every format, and does not change the e
   t.is((await readFile(out, 'utf8')).trim().split('\n').length, 2);
   const text = (await run([...urls, '--only', 'redirected'])).stdout;
   t.true(text.includes(`\nRedirected\n  → ${urls[2]}\n      to ${site.origin}/fine\n`));
-  t.notRegex(text, /Broken/);
+  t.notRegex(text, /Dead/);
 });
 
 test('--quiet prints nothing, and still writes files and the format that was asked for', async (t) => {

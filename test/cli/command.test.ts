@@ -14,7 +14,7 @@ test('inputs are URLs, files and standard input, in any number', (t) => {
   ]);
 });
 
-test('without options text is printed, progress is shown, and what a report calls broken fails', (t) => {
+test('without options text is printed, progress is shown, and dead links fail', (t) => {
   t.like(read('a'), {
     format: 'text',
     prints: true,
@@ -26,10 +26,11 @@ test('without options text is printed, progress is shown, and what a report call
   });
 });
 
-test('broken stands for errors, soft 404s and unreachable URLs; other verdicts for themselves', (t) => {
-  t.deepEqual(read('a --only broken').only, ['broken', 'soft_404', 'unreachable']);
+test('dead stands for errors, soft 404s and unreachable URLs; each verdict for itself', (t) => {
+  t.deepEqual(read('a --only dead').only, ['broken', 'soft_404', 'unreachable']);
+  t.deepEqual(read('a --only broken').only, ['broken']);
   t.deepEqual(read('a --only redirected,blocked --only ok').only, ['ok', 'redirected', 'blocked']);
-  t.deepEqual(read('a --fail-on broken,blocked').fail_on, ['broken', 'soft_404', 'blocked', 'unreachable']);
+  t.deepEqual(read('a --fail-on dead,blocked').fail_on, ['broken', 'soft_404', 'blocked', 'unreachable']);
   t.deepEqual(read('a --fail-on none').fail_on, []);
 });
 
@@ -71,18 +72,18 @@ const WRONG: readonly [line: string, says: RegExp][] = [
   ['--keep', /^name a URL, a file, or -/],
   ['a --fast', /^Unknown option '--fast'$/],
   ['a --retries', /--retries/],
-  ['a --retries x', /^--retries is "x": it wants a whole number from 0 to 10$/],
-  ['a --timeout 0', /^--timeout is "0": it wants seconds from 0.1 to 300$/],
+  ['a --retries x', /^--retries is "x": it must be a whole number from 0 to 10$/],
+  ['a --timeout 0', /^--timeout is "0": it must be seconds from 0.1 to 300$/],
   ['a --timeout 1s', /^--timeout is "1s"/],
-  ['a --concurrency 0', /^--concurrency is "0": it wants a whole number from 1/],
-  ['a --allow-address nowhere', /^--allow-address is "nowhere": it wants addresses/],
-  ['a --only dead', /^--only is "dead": it wants ok, redirected/],
+  ['a --concurrency 0', /^--concurrency is "0": it must be a whole number from 1/],
+  ['a --allow-address nowhere', /^--allow-address is "nowhere": it must be addresses/],
+  ['a --only lost', /^--only is "lost": it must be ok, redirected/],
   ['a --only none', /^--only is "none"/],
   ['a --fail-on none,ok', /^--fail-on is "none,ok"/],
-  ['a --format xlsx', /^--format is "xlsx": it wants text, json/],
+  ['a --format xlsx', /^--format is "xlsx": it must be text, json/],
   ['a --format constructor', /^--format is "constructor"/],
   ['a --json --format csv', /^--json is --format json, and --format is csv/],
-  ['a --out results', /^--out is "results": it wants a file that ends in .csv/],
+  ['a --out results', /^--out is "results": it must be a file that ends in .csv/],
   ['http://', /^"http:\/\/" is not a URL$/],
   ['- a -', /standard input/],
 ];

@@ -135,20 +135,20 @@ test('events count counts by category, type and day', async (t) => {
   t.is(stdout, `UserNamed              1\ntotal                  1\n`);
 });
 
-test('a wrong option names what it wants, and ends with 2', async (t) => {
+test('a wrong option names the values that are valid, and ends with 2', async (t) => {
   const DATA_DIR = await filledFolder(t);
   const wrong: [args: string[], message: RegExp][] = [
     [['read', '--type', 'jobcreated'], /--type jobcreated: there is no such type: do you mean JobCreated\?/],
     [['read', '--category', 'jobs'], /--category jobs: there is no such category: docs\/events.md lists them/],
-    [['read', '--stream', 'job'], /--stream job: it wants the name of a stream/],
-    [['read', '--from', 'yesterday'], /--from yesterday: it wants a position, a time or a day/],
+    [['read', '--stream', 'job'], /--stream job: it must be the name of a stream/],
+    [['read', '--from', 'yesterday'], /--from yesterday: it must be a position, a time or a day/],
     [['read', '--to', '2026-02-30'], /--to 2026-02-30/],
     [['read', '--from', '0'.repeat(32)], /no position of this log/],
     [['read', '--limit', '-1'], /--limit/],
-    [['read', '--limit', 'many'], /--limit many: it wants a number/],
-    [['read', '--format', 'xml'], /--format xml: it wants text, jsonl, csv/],
-    [['count', '--by', 'user'], /--by user: it wants all, category, type, day/],
-    [['export', '--format', 'parquet'], /--format parquet: it wants --out FILE/],
+    [['read', '--limit', 'many'], /--limit many: it must be a number/],
+    [['read', '--format', 'xml'], /--format xml: it must be text, jsonl, csv/],
+    [['count', '--by', 'user'], /--by user: it must be all, category, type, day/],
+    [['export', '--format', 'parquet'], /--format parquet: it needs --out FILE/],
     [['export', '--out', '/no/such/folder/x.csv'], /no such file or directory/],
     [['export', '--out', '/no/such/folder/x.parquet'], /no such file or directory/],
     [['read', '--file', join(DATA_DIR, 'none')], /no such file/],
@@ -156,8 +156,8 @@ test('a wrong option names what it wants, and ends with 2', async (t) => {
     [['read', '--file', join(DATA_DIR, 'events.db')], /has no events/],
     [['read', '--file', 'x', '--unseal'], /--unseal: only the log has the keys/],
     [['query', 'SELECT'], /Parser Error/],
-    [['query', ''], /it wants one statement that reads/],
-    [['query'], /it wants SQL/],
+    [['query', ''], /it must be one statement that reads/],
+    [['query'], /it needs SQL/],
     [['query', 'SELECT list(range) FROM range(60000000)'], /^this takes more memory than it gets: .*\n$/],
     [['tail', '--file', 'x'], /--file/],
   ];
@@ -225,7 +225,7 @@ test('personal data is sealed unless the key is there, and its keys are left out
   await rm(join(DATA_DIR, 'identity'), { recursive: true });
   const none = await ops({ DATA_DIR }, 'read', '--unseal');
   t.is(none.code, 2);
-  t.regex(none.stderr, /--unseal: it wants PERSONAL_DATA_KEY/);
+  t.regex(none.stderr, /--unseal: it needs PERSONAL_DATA_KEY/);
   await t.throwsAsync(stat(join(DATA_DIR, 'identity')), undefined, 'it makes no key');
 });
 
@@ -290,7 +290,7 @@ test('a query reads and writes nothing but a copy of the events', async (t) => {
   for (const sql of attacks) {
     const { code, stdout, stderr } = await ops({ DATA_DIR }, 'query', sql);
     t.is(code, 2, `${sql}: ${stdout}`);
-    t.regex(stderr, /Error:|it wants one statement|parameter/, sql);
+    t.regex(stderr, /Error:|it must be one statement|parameter/, sql);
     t.notRegex(stderr, /\n\s+at /);
   }
   t.deepEqual(

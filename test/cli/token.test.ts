@@ -44,7 +44,7 @@ const WRONG: [what: string, args: string[], env: Record<string, string>, message
   ],
 ];
 for (const [what, args, env, message] of WRONG) {
-  test(`${what} the command says on stderr what it wants`, async (t) => {
+  test(`${what} the command says on stderr what is valid`, async (t) => {
     const { code, stdout, stderr } = await run(args, env);
     t.deepEqual([code, stdout], [2, '']);
     t.regex(stderr, message);
