@@ -194,7 +194,7 @@ export function reason(error: unknown): string {
  * The servers of a URL: `nats://USER:PASSWORD@ONE:4222,TWO:4222`. A server after a comma may leave out the scheme.
  */
 function serversOf(url: string): URL[] {
-  const scheme = /^\s*[a-z]+:\/\//.exec(url)?.[0] ?? '';
+  const scheme = url.includes('://') ? url.slice(0, url.indexOf('://') + '://'.length) : '';
   return url.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `${scheme}${part.trim()}`));
 }
 
