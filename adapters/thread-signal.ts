@@ -41,7 +41,7 @@ export class ThreadSignal {
 
   close(): void {
     this.#is_closed = true;
-    // Nothing else ends the wait of this one; the others go on with theirs.
+    // Nothing else ends the wait of this one; the others continue with theirs.
     Atomics.notify(counters, this.#counter);
   }
 

@@ -16,7 +16,7 @@ export class StreamRevisions {
     if (place === this.#next.length) this.#grow();
     const expected = this.#next[place]!;
     if (revision !== expected) {
-      throw new DamagedBackup(`${stream} goes on with revision ${revision}, and revision ${expected} is missing`);
+      throw new DamagedBackup(`${stream} continues with revision ${revision}, and revision ${expected} is missing`);
     }
     this.#next[place] = expected + 1;
   }

@@ -1,5 +1,5 @@
 // What the checker of a process counts, in shared memory. The thread that serves the metrics reads it, also when the checker's thread
-// hangs; a thread that replaces another one goes on with its counts.
+// hangs; a thread that replaces another one continues with its counts.
 import { VERDICTS, type Verdict } from '../events/checks.ts';
 
 /** Numbers that only grow. */

@@ -126,7 +126,7 @@ async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Pro
     },
   }).catch((cause: Error) => {
     if (!is_writing || storeFaultOf(cause) === null) throw cause;
-    throw new Error(`${cause.message}\nThe restore was cut off. Start it again: it goes on where it stopped.`, {
+    throw new Error(`${cause.message}\nThe restore was cut off. Start it again: it continues where it stopped.`, {
       cause,
     });
   });

@@ -20,11 +20,11 @@ function read() {
   const { values } = readWords({ options }, USAGE);
   const hours = Number(values.hours);
   if (!values.user || !/^[\x21-\x7e]{1,200}$/.test(values.user)) {
-    throw new Error('--user wants 1 to 200 visible ASCII characters');
+    throw new Error('--user must be 1 to 200 visible ASCII characters');
   }
   if (values.email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(values.email))
-    throw new Error('--email wants an address');
-  if (!(hours > 0 && hours <= MAX_HOURS)) throw new Error(`--hours wants a number up to ${MAX_HOURS}`);
+    throw new Error('--email must be an address');
+  if (!(hours > 0 && hours <= MAX_HOURS)) throw new Error(`--hours must be a number up to ${MAX_HOURS}`);
   return {
     user_id: values.user,
     email: values.email?.toLowerCase() ?? null,

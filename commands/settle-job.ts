@@ -25,7 +25,7 @@ export async function settleJob(
   const { job_id, owner_id, credits_allocated, completed_urls } = ended;
   const { state } = await jobs.aggregate.read(jobStream(job_id));
   if (state.status === 'deleted') return;
-  // Documents that are made anew may lack results that expired.
+  // Documents that are rebuilt may lack results that expired.
   const amount = Math.max(0, credits_allocated - (state.expired?.completed_urls ?? completed_urls));
   const reservation_ids = [...state.reservations].filter(([, was]) => was === 'used').map(([id]) => id);
   notRefused(await credits.run(owner_id, { type: 'refund', job_id, reservation_ids, amount }, context));

@@ -31,7 +31,7 @@ const LOOKUPS_AT_ONCE = 50;
 
 /**
  * The same store behind the codec. `append` throws InvalidEvent. Events of a later version end the read of their stream with
- * EventFromLater, because whoever reads a stream decides on all of it; readers of the whole log get them, and go on with the others. The
+ * EventFromLater, because whoever reads a stream decides on all of it; readers of the whole log get them, and continue with the others. The
  * data of such an event throws EventFromLater, and that of a damaged one DamagedEvent. All throw the errors of `keys`. `types` replaces the
  * vocabulary in tests.
  */

@@ -19,7 +19,7 @@ export interface FollowerStatus {
   follower: string;
   projection: string;
   version: number;
-  /** `building`: it is being made anew, beside the one that is read; `failed`: that waits for an operator. */
+  /** `building`: it is being rebuilt, beside the one that is read; `failed`: that waits for an operator. */
   state: 'live' | 'building' | 'failed';
   position: Position;
   parked_events: number;

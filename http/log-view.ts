@@ -12,7 +12,7 @@ import { Count, Time } from './schemas.ts';
 
 export const LogEntryView = Type.Object(
   {
-    log_id: Type.String({ description: 'Names the entry; the same when the log is built anew.' }),
+    log_id: Type.String({ description: 'Names the entry; the same when the log is rebuilt.' }),
     time: Time('When the checker recorded the outcome.'),
     job_id: Type.String(),
     url: Nullable(Type.String({ description: 'As it was submitted; null when its job is being deleted.' })),

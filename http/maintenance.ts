@@ -19,7 +19,7 @@ export const isCommandOfUsers = ({ method, access, is_always_open }: Refusable):
 type Refusable = Pick<Route, 'method' | 'access' | 'is_always_open'>;
 
 export const DEFAULT_MESSAGE =
-  'The service is being maintained and takes no changes. Reading works, and running jobs go on.';
+  'The service is being maintained and takes no changes. Reading works, and running jobs continue.';
 
 /** The 503 for commands of users. */
 export const underMaintenance = (message: string): HttpError => retryLater(503, 'maintenance', message, RETRY_S);

@@ -139,7 +139,7 @@ export class JsonStrings {
   }
   #beginItems(list: Opened): void {
     list.has_items = true;
-    // Lists beside each other in one document are columns of a table; those of further documents go on with its rows.
+    // Lists beside each other in one document are columns of a table; those of further documents continue with its rows.
     if (this.#lists++ === 0 && this.#document === 1) this.#item = 0;
   }
   #path(): string {

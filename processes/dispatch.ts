@@ -50,7 +50,7 @@ export interface DispatchOptions {
 export interface Dispatcher {
   /**
    * Publishes work once. `has_moved` false: the read models are as in the last pass and are not read. `has_flipped`: they were
-   * built anew, so all processing jobs are read. `more`: the full queue left some unpublished. Throws the stores' errors; the
+   * rebuilt, so all processing jobs are read. `more`: the full queue left some unpublished. Throws the stores' errors; the
    * next pass goes on.
    */
   pass(options?: { has_moved?: boolean; has_flipped?: boolean }): Promise<{ more: boolean }>;
@@ -248,7 +248,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
 
   /**
    * Handles a job whose listing lacks URLs, or whose URL fits no message. It drops a deleted job; it tries any other again after
-   * `lost_after_ms`, and fails it after `MAX_UNLISTED` times, but not one whose listing is of a later version. Other jobs go on meanwhile.
+   * `lost_after_ms`, and fails it after `MAX_UNLISTED` times, but not one whose listing is of a later version. Other jobs continue meanwhile.
    */
   async function unlisted(flight: Flight, from: number, to: number, is_later = false): Promise<void> {
     const { _id: job_id, owner_id } = flight.job;

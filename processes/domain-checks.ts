@@ -62,7 +62,7 @@ async function recordDomains(
   { readmodels, commands, context }: DomainChecksOptions,
 ): Promise<void> {
   const { checked_urls = 0 } = stats ?? {};
-  // Somebody has dropped statistics. What is recorded stays, so the job waits until they are built anew.
+  // Somebody has dropped statistics. What is recorded stays, so the job waits until they are rebuilt.
   if (checked_urls !== completed_urls)
     throw new Error(`${completed_urls} URLs are completed, but the statistics have ${checked_urls}`);
   let part = 0;

@@ -33,7 +33,7 @@ export async function runWebhookEndpoints(
   await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => tendWebhookEndpoints(options));
 }
 
-/** Makes one pass. When an endpoint fails or its mail cannot be sent now, the pass goes on with the others and throws at its end. */
+/** Makes one pass. When an endpoint fails or its mail cannot be sent now, the pass continues with the others and throws at its end. */
 export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Promise<void> {
   const { readmodels, endpoints, context } = options;
   const where = { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } };
@@ -93,7 +93,7 @@ function noticeOf({ _id, url, disabled_reason, enablings = 0, user_id }: Webhook
     `Your webhook endpoint ${url} (id ${_id}) was disabled.`,
     BECAUSE[disabled_reason!],
     'Events of jobs are no longer sent to it, and those that were still to be sent are given up. ' +
-      'Your jobs go on as before.',
+      'Your jobs continue as before.',
     `When your receiver works again, enable the endpoint: POST /api/v2/webhooks/endpoints/${_id}/enable`,
     'What every attempt was answered is in the log of its deliveries, from which you can send again what was given up: ' +
       `GET /api/v2/webhooks/endpoints/${_id}/deliveries`,

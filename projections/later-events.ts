@@ -29,10 +29,7 @@ export async function rebuildReadable(
   const why = (await hasReadable(log, documents, state)) ?? (await hasUntaken(log, state, types));
   // A generation of another version is replaced anyway, and until then it has what all of its writers took.
   if (why !== null && state.version === version) {
-    logger.warn(
-      { projection: name, reason: why },
-      'a read model lacks events that this version reads; it is built anew',
-    );
+    logger.warn({ projection: name, reason: why }, 'a read model lacks events that this version reads; it is rebuilt');
     return void (await requestRebuild(documents, name, { continues: version }));
   }
   const taken = state.types === null ? [...types] : state.types.filter((type) => types.includes(type));

@@ -23,14 +23,14 @@ interface Adoption {
   logger: Logger;
 }
 
-/** Compares the documents with the log. When they came from another one, or their state is lost, it retires all of them, to be built anew. */
+/** Compares the documents with the log. When they came from another one, or their state is lost, it retires all of them, to be rebuilt. */
 export async function adoptLog({ log, log_id, fence, types, logger }: Adoption): Promise<void> {
   const id = await log_id();
   const lost = lostState(fence.state);
-  if (lost !== null) logger.warn({ reason: lost }, 'documents are lost; the projector builds them anew from the log');
+  if (lost !== null) logger.warn({ reason: lost }, 'documents are lost; the projector rebuilds them from the log');
   const other = lost === null ? await otherLog(log, fence.state, id) : null;
   if (other !== null)
-    logger.warn({ reason: other }, 'the documents came from another log; the projector builds them anew from this one');
+    logger.warn({ reason: other }, 'the documents came from another log; the projector rebuilds them from this one');
   const why = lost ?? other;
   const { state } = fence;
   // An earlier projector may have inserted documents of any event in the log: incomplete ones catch up with all.

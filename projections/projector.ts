@@ -81,8 +81,8 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
         return pause(OVERTAKEN_MS * (0.2 + 0.8 * Math.random()), signal);
       }
       failures++;
-      work.failed('the projector failed and will go on from its checkpoint');
-      logger.error({ err: error, failures }, 'the projector failed and will go on from its checkpoint');
+      work.failed('the projector failed and will continue from its checkpoint');
+      logger.error({ err: error, failures }, 'the projector failed and will continue from its checkpoint');
       await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
   };
@@ -165,7 +165,7 @@ async function rebuildDropped({ documents, projections, logger }: ProjectorOptio
         await fence.inTurn((commit) => noteIdentities(commit, name, there, of_live));
       continue;
     }
-    logger.warn({ projection: name, dropped }, 'a read model lacks collections; it is built anew');
+    logger.warn({ projection: name, dropped }, 'a read model lacks collections; it is rebuilt');
     await requestRebuild(documents, name, of_next.some(isDropped) ? {} : { continues: version });
   }
 }
@@ -180,7 +180,7 @@ async function unfitGenerations({ documents, projections, logger }: ProjectorOpt
       for (const spec of collections) await documents.collection(inGeneration(spec, generation));
     } catch (error) {
       if (isOfStore(error) || (await stateOf(documents, name)).version === version) throw error;
-      logger.warn({ err: error, projection: name, generation }, 'a read model stands still until it is built anew');
+      logger.warn({ err: error, projection: name, generation }, 'a read model stands still until it is rebuilt');
       unfit.set(name, generation);
     }
   }

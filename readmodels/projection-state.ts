@@ -23,7 +23,7 @@ export interface ProjectionState extends Document {
   /** Earlier generations, kept for readers that began in them. New reads use the live one. */
   retired: { generation: number; collections: string[] }[];
   /**
-   * The types of events that every projector which wrote the live generation has taken. One that takes more builds it anew when the log has
+   * The types of events that every projector which wrote the live generation has taken. One that takes more rebuilds it when the log has
    * such events. Null of generations of earlier versions.
    */
   types: string[] | null;
@@ -163,7 +163,7 @@ export async function requestRebuild(
     const states = await inside.collection(projectionStates);
     const state = projectionState(projection, await states.get(projection));
     const goes_on = state.next !== null && (continues === 'any' || state.next.version === continues);
-    // A failed build goes on where it stopped: its cause may be mended.
+    // A failed build goes on where it stopped: its cause may be fixed.
     const build = goes_on ? { next: { ...state.next!, builders: [] } } : { ...withoutNext(state), rebuild: true };
     await states.write([
       { replace: { ...state, ...build, failed: null, verify: verify || (goes_on && state.verify) } },

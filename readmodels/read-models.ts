@@ -89,7 +89,7 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     if (!log_id) return state;
     // A projector that begins notes which log it reads together with what its documents lack.
     if (state.log_id === '') throw new DocumentsNotReady('no projector has made documents yet');
-    if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is building the documents anew');
+    if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is rebuilding the documents');
     if (state.log_id === expected_log_id) return state;
     expected_log_id = await log_id();
     if (state.log_id !== expected_log_id) throw new DocumentsNotReady('the documents came from another log');

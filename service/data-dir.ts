@@ -42,7 +42,7 @@ export async function prepareDataDir(config: Embedded, logger: Logger): Promise<
     if (damage !== null) {
       throw new StartError(
         `The event log ${events} is damaged (${damage}). Stop every process that uses it and put its backup in its place, ` +
-          'with events.db-wal where the backup has one; documents.db and queue.db are built anew from it.',
+          'with events.db-wal where the backup has one; documents.db and queue.db are rebuilt from it.',
       );
     }
     if (mongodb_url === null) await setAsideIfDamaged(join(data_dir, 'documents.db'), whole, logger);
@@ -167,7 +167,7 @@ async function setAsideIfDamaged(path: string, whole: boolean, logger: Logger): 
   for (const ending of ['', '-wal', '-shm']) {
     if (existsSync(path + ending)) await rename(path + ending, aside + ending);
   }
-  logger.warn({ path, aside, damage }, 'a damaged store was set aside; the service builds it anew from the log');
+  logger.warn({ path, aside, damage }, 'a damaged store was set aside; the service rebuilds it from the log');
 }
 
 /** Returns the damage of the file; null when it is intact, empty or missing. */

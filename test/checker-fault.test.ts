@@ -91,7 +91,7 @@ test.serial('the checker gives up a page that hangs it, and checks every other U
   }
   const metrics = await (await fetch(`${world.service.url}/metrics`)).text();
   t.regex(metrics, /^checker_threads_replaced_total 1$/m);
-  // The thread that replaces another one goes on with its counts.
+  // The thread that replaces another one continues with its counts.
   const checked = [...metrics.matchAll(/^checker_checks_total\{verdict="\w+"\} (\d+)$/gm)];
   t.true(checked.reduce((sum, [, count]) => sum + Number(count), 0) >= jobs.flatMap(({ urls }) => urls).length);
 });

@@ -96,7 +96,7 @@ for (const [where, leaveBehind] of Object.entries({
     await service.kill();
   },
 })) {
-  test(`a service that starts without room in ${where} says so once, waits, and goes on with room`, async (t) => {
+  test(`a service that starts without room in ${where} says so once, waits, and continues with room`, async (t) => {
     t.timeout(300_000);
     const data_dir = await mkdtemp(join(tmpdir(), 'url-checker-full-'));
     t.teardown(() => rm(data_dir, { recursive: true, force: true }));

@@ -18,7 +18,7 @@ import { type FromStripe, idOf, noticesOf, timeOf } from './stripe-events.ts';
 
 const TIMEOUT_MS = 20_000;
 const RETRIES = 2;
-/** Raise it with every change of the portal's configuration: Stripe's own is then made anew. */
+/** Raise it with every change of the portal's configuration: Stripe's own is then rebuilt. */
 const PORTAL_VERSION = 'url-checker-1';
 
 /** What a plan costs, for prices that Stripe does not have yet. */

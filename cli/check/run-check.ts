@@ -109,7 +109,7 @@ function configOf(env: NodeJS.ProcessEnv, { settings }: CheckCommand): Config {
   return readConfig({ ...Object.fromEntries(own), ...settings });
 }
 
-/** The run to go on with, or a new one whose URLs are listed. */
+/** The run to continue with, or a new one whose URLs are listed. */
 async function runOf(
   command: CheckCommand,
   inputs: readonly OpenInput[],
@@ -126,9 +126,9 @@ async function runOf(
       note(`Continuing: ${completed} of ${facts!.counts.total_urls} URLs are checked.`);
       return found;
     }
-    if (digest !== null) note('There is no interrupted check of this input: it begins anew.');
+    if (digest !== null) note('There is no interrupted check of this input: it starts again.');
   }
-  if (digest === null) throw new InputError('There is no interrupted check to go on with.');
+  if (digest === null) throw new InputError('There is no interrupted check to continue with.');
   const urls = await listUrls(inputs, options);
   const run = await newRun(runs, digest);
   try {

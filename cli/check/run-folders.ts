@@ -16,7 +16,7 @@ const DIGEST_CHARS = 16;
 const SEARCH_MS = 5;
 /** Begins the name of a folder that is being removed. */
 const REMOVED = 'removed-';
-/** An interrupted check that nobody goes on with is removed after this long. */
+/** An interrupted check that nobody continues with is removed after this long. */
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
 export interface RunsFolder {

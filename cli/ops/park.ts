@@ -50,7 +50,7 @@ export const parkRetry: Command = {
   name: 'park retry',
   arguments: '[NAME…]',
   summary:
-    'make the read models that lack events anew, in which each event is tried again in its place (this writes documents)',
+    'rebuild the read models that lack events, in which each event is tried again in its place (this writes documents)',
   options: {},
   async run(run) {
     const lacking = await lackingEvents(run);

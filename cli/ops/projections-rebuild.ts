@@ -8,7 +8,7 @@ import { count } from './text.ts';
 export const projectionsRebuild: Command = {
   name: 'projections rebuild',
   arguments: '[NAME…]',
-  summary: 'make read models anew of the log while they are read, and put them in their place (this writes documents)',
+  summary: 'rebuild read models from the log while they are read, and put them in their place (this writes documents)',
   options: {
     all: ALL,
     verify: {

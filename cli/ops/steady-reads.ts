@@ -30,7 +30,7 @@ export async function openSteadyReads(
   const follower = followerOf(projections[0]!.name);
   const first = await fenceOf(documents, follower);
   if (first.catching_up_to !== null) {
-    throw new UsageError('the documents are being built anew: try again when `projections list` shows no lag');
+    throw new UsageError('the documents are being rebuilt: try again when `projections list` shows no lag');
   }
   for (const { name, version } of projections) {
     if (first.generations[name] === undefined) throw new UsageError(`${name} has no documents yet`);

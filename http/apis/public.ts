@@ -22,7 +22,7 @@ submission whose answer you lost.
 
 ## Pages of results
 
-Pages by cursor neither miss nor repeat a result, even while results arrive: begin with an empty \`cursor\`, and go on with \`next_cursor\`
+Pages by cursor neither miss nor repeat a result, even while results arrive: begin with an empty \`cursor\`, and continue with \`next_cursor\`
 until it is null. Pages by \`limit\` and \`offset\` may shift while a job is processing.
 
 ## Rate limits

@@ -35,7 +35,7 @@ const ProjectionView = Type.Object(
     parked_events: Count('Events that it could not apply.'),
     rebuild: Type.Enum(['none', 'requested', 'building', 'failed'], {
       description:
-        '`requested`: it waits for a projector. `building`: it is made anew beside the one that is read. `failed`: the build waits for ' +
+        '`requested`: it waits for a projector. `building`: it is rebuilt beside the one that is read. `failed`: the build waits for ' +
         'an operator, who asks for a rebuild.',
     }),
     failure: Nullable(Type.String({ description: 'Why the build failed.' })),
@@ -107,7 +107,7 @@ const rebuildProjection = route({
   method: 'POST',
   path: '/admin/projections/{projection}/rebuild',
   access: 'admin',
-  summary: 'Make a read model anew from the log while it is read',
+  summary: 'Rebuild a read model from the log while it is read',
   description:
     'The projector makes the new documents beside the live ones and puts them in their place when both are at the same position of the ' +
     'log; reads never stop. A build that is under way goes on, unless `anew` is true.',

@@ -55,7 +55,7 @@ const Follower = Type.Object({
   projection: Type.String(),
   version: Type.Integer(),
   state: Type.Enum(['live', 'building', 'failed'], {
-    description: '`building`: made anew beside the one that is read. `failed`: that waits for an operator.',
+    description: '`building`: rebuilt beside the one that is read. `failed`: that waits for an operator.',
   }),
   position: Type.String({ description: 'The position of the log up to which it has applied the events.' }),
   lag_events: Nullable(

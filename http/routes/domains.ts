@@ -72,7 +72,7 @@ const block = route({
   summary: 'Put a domain on the blocklist, or update its entry',
   description:
     'You may write the domain in any case or script, with a port, or as a URL. The entry also blocks all its subdomains: one ' +
-    'of `co.uk` blocks all domains under it. Uploads that begin after the answer leave its URLs out; existing jobs go on.',
+    'of `co.uk` blocks all domains under it. Uploads that begin after the answer leave its URLs out; existing jobs continue.',
   body: jsonBody(
     Type.Object({
       domain: Type.String({ minLength: 1, maxLength: 2048 }),

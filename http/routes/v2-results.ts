@@ -49,7 +49,7 @@ export const results = route({
   summary: 'List the results of a job, in order of submission',
   description:
     'Pages by offset may shift while results arrive. Pages by cursor neither repeat nor miss a result: begin with an empty `cursor`, ' +
-    'and go on with `next_cursor` and the same filters until it is null. While the job is processing, every page has a `next_cursor`; ' +
+    'and continue with `next_cursor` and the same filters until it is null. While the job is processing, every page has a `next_cursor`; ' +
     `a page without results then means that none has come yet, and its answer takes up to ${EMPTY_PAGE_MS / 1000} s. A page of long ` +
     'results (megabytes) holds fewer than `limit`. The pages of a paused job end before the first missing result.',
   query: Type.Object({

@@ -201,7 +201,7 @@ const Deleted = Type.Object(
   { $id: 'DeletedLogs' },
 );
 const deletedExample = { deleted: 42 };
-const FOR_GOOD = 'They stay deleted when the log is built anew. Results stay, and entries of attempts from then on.';
+const FOR_GOOD = 'They stay deleted when the log is rebuilt. Results stay, and entries of attempts from then on.';
 
 /** The answer waits, for a bounded time, until lists are without the entries. */
 async function deleteWhat(what: WorkerLogEvent, context: Parameters<Deps['commands']['delete']>[1], deps: Deps) {
@@ -261,7 +261,7 @@ const deleteOne = route({
   path: '/logs/{log_id}',
   access: 'admin',
   summary: 'Delete one entry',
-  responses: { 204: { description: 'It is deleted, also when the log is built anew.' } },
+  responses: { 204: { description: 'It is deleted, also when the log is rebuilt.' } },
   errors: { 404: anError(NO_ENTRY, 'log_not_found', NO_ENTRY) },
   async handler({ params, command }, deps) {
     const of = parseLogId(params.log_id);

@@ -135,7 +135,7 @@ const expectsOther = ({ headers: { expect }, httpVersion }: IncomingMessage) =>
 
 function refuse(error: HttpError, request: IncomingMessage, response: ServerResponse): void {
   const { status } = error;
-  // A client that is refused for a while goes on with its connection: a new one would cost more than the refusal.
+  // A client that is refused for a while continues with its connection: a new one would cost more than the refusal.
   const headers = { ...error.headers, ...(error === BUSY && !hasBody(request) && { connection: 'keep-alive' }) };
   void answerAndClose(request, response, { status, headers, body: apiOf(request.url ?? '').errorBody(error) });
 }

@@ -146,7 +146,7 @@ test('so many entries are signed at once, wherever the interval is, by any proce
   );
 });
 
-test('a log with other positions goes on with its heads, and one with other entries gets none', async (t) => {
+test('a log with other positions continues with its heads, and one with other entries gets none', async (t) => {
   const { log, open } = await signed(t);
   await buy(log, 3);
   await open().pass();

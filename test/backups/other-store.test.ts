@@ -74,7 +74,7 @@ for (const [source, target] of [
   });
 }
 
-test('documents that were made before a move to another store are made anew', async (t) => {
+test('documents that were made before a move to another store are rebuilt', async (t) => {
   const [world, moved] = [await openWorld(t, 'sqlite'), await openWorld(t, 'eventstoredb')];
   await use(world);
   await project(world);

@@ -110,7 +110,7 @@ test('a restore that the disk has no room for says so, and goes on when it is st
   await cp(join(folder, 'identity'), join(other, 'identity'), { recursive: true });
   const limited = await run(other, ['restore', path], {}, ['prlimit', '--fsize=12000000:']);
   t.is(limited.code, 1);
-  t.regex(limited.err, /\nThe restore was cut off\. Start it again: it goes on where it stopped\.\n$/);
+  t.regex(limited.err, /\nThe restore was cut off\. Start it again: it continues where it stopped\.\n$/);
   const before = (await stored(other)).length;
   t.true(before > 0 && before < 10_000, String(before));
   const again = await run(other, ['restore', path]);

@@ -54,7 +54,7 @@ function silence() {
   return { asked, behaviours: { '/waits': () => resolve() } };
 }
 
-test('Ctrl-C ends the process with 130 and its results; another process goes on with the rest', async (t) => {
+test('Ctrl-C ends the process with 130 and its results; another process continues with the rest', async (t) => {
   const { asked, behaviours } = silence();
   const { site, folder, start, kept } = await world(t, { behaviours });
   await writeFile(join(folder, 'urls.txt'), ['/fine', '/404', '/waits'].map((path) => site.origin + path).join('\n'));
@@ -105,7 +105,7 @@ test('SIGTERM ends the process with 143', async (t) => {
   t.is(await one.closed, 143);
 });
 
-test('standard input is a list like a file, and the process can go on with it', async (t) => {
+test('standard input is a list like a file, and the process can continue with it', async (t) => {
   const { asked, behaviours } = silence();
   const { site, start, kept } = await world(t, { behaviours });
   const list = `${site.origin}/fine\n${site.origin}/waits\n`;

@@ -190,10 +190,10 @@ test('an interrupted check says what it has and is kept; --resume asks only the 
   t.deepEqual(await kept(), []);
 
   const third = await run([file, '--resume']);
-  t.regex(third.stderr, /^There is no interrupted check of this input: it begins anew\./);
+  t.regex(third.stderr, /^There is no interrupted check of this input: it starts again\./);
 });
 
-test('--resume without an input goes on with the last interrupted check, and refuses when there is none', async (t) => {
+test('--resume without an input continues with the last interrupted check, and refuses when there is none', async (t) => {
   const { site, run, kept } = await checkWorld(t);
   await t.throwsAsync(run(['--resume']), { instanceOf: InputError, message: /no interrupted check/ });
   t.is((await run([`${site.origin}/fine`, '--keep'])).code, 0);

@@ -1,4 +1,4 @@
-// `npm run ops -- projections …`: what the projections are, and how they are made anew while nobody or somebody else works.
+// `npm run ops -- projections …`: what the projections are, and how they are rebuilt while nobody or somebody else works.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -147,7 +147,7 @@ test('where there were no documents, a rebuild ends when they are complete, and 
   for (const command of [['fsck'], ['projections', 'diff', 'credits']]) {
     const { code, stderr } = await ops(DATA_DIR, ...command);
     t.is(code, 2);
-    t.regex(stderr, /being built anew|no documents yet/);
+    t.regex(stderr, /being rebuilt|no documents yet/);
   }
   rebuild.child.kill('SIGCONT');
   t.is(await rebuild.exited, 0);

@@ -30,10 +30,10 @@ test('the command prints the token and nothing else', async (t) => {
 });
 
 const WRONG: [what: string, args: string[], env: Record<string, string>, message: RegExp][] = [
-  ['without a user', [], {}, /--user wants/],
-  ['with a user id with a space', ['--user', 'a b'], {}, /--user wants/],
-  ['with an address that is none', ['--user', 'a', '--email', 'x'], {}, /--email wants/],
-  ['for no time', ['--user', 'a', '--hours', '0'], {}, /--hours wants/],
+  ['without a user', [], {}, /--user must be/],
+  ['with a user id with a space', ['--user', 'a b'], {}, /--user must be/],
+  ['with an address that is none', ['--user', 'a', '--email', 'x'], {}, /--email must be/],
+  ['for no time', ['--user', 'a', '--hours', '0'], {}, /--hours must be/],
   ['with an option that it does not have', ['--user', 'a', '--root'], {}, /--root/],
   ['with wrong settings', ['--user', 'a'], { PORT: 'x' }, /PORT is "x"/],
   [

@@ -158,7 +158,7 @@ export function projectorContract(test: TestFn, name: string, fixture: Fixture):
   });
 
   sentence(
-    'a collection that an event makes again after a drop is built anew from the whole log',
+    'a collection that an event makes again after a drop is rebuilt from the whole log',
     async (t, { documents }) => {
       const folder = await mkdtemp(join(tmpdir(), 'url-checker-dropped-'));
       const log = await openSqliteEventStore({ path: join(folder, 'events.db') });

@@ -1,4 +1,4 @@
-// The worker log against a plain list of its entries: every filter, page and deletion, live and built anew. A store's test enrols with one
+// The worker log against a plain list of its entries: every filter, page and deletion, live and rebuilt. A store's test enrols with one
 // line.
 import { randomUUID } from 'node:crypto';
 import type { TestFn } from 'ava';
@@ -53,7 +53,7 @@ export function workerLogContract(test: TestFn, name: string, fixture: Fixture):
   });
 
   sentence(
-    'what is deleted stays deleted when the log is built anew, and the documents are the same',
+    'what is deleted stays deleted when the log is rebuilt, and the documents are the same',
     async (t, { documents }) => {
       const world = await openWorld(t, documents);
       const { stores } = world;

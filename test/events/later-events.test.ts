@@ -1,4 +1,4 @@
-// A mixed fleet: a later version of the service appends events that this one cannot read. This one goes on with the others, decides nothing on
+// A mixed fleet: a later version of the service appends events that this one cannot read. This one continues with the others, decides nothing on
 // their streams, names them, and has all of them when it is of that version.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';

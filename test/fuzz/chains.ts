@@ -273,7 +273,7 @@ const proven: Chain = async (session, { token }) => {
   expect(session, 'a proof', await session.ask('GET', '/audit/inclusion', token, { query }), 200, 503);
 };
 
-/** A read model that is made anew while others read it. */
+/** A read model that is rebuilt while others read it. */
 const rebuilt: Chain = async (session, { admin }) => {
   const listed = expect(session, 'the projections', await session.ask('GET', '/admin/projections', admin), 200).body;
   const places = { projection: listed.items[0].projection };

@@ -108,7 +108,7 @@ async function openWorld(t: ExecutionContext, changed: (parts: StatusParts) => P
   return { ...stores, at, roles, status, give, notes: openGrowthNotes(stores.log) };
 }
 
-test('each projection has its follower and its lag, also one that is built anew and one of a follower of its own', async (t) => {
+test('each projection has its follower and its lag, also one that is rebuilt and one of a follower of its own', async (t) => {
   const { log, documents, at, status, notes } = await openWorld(t);
   const note = (n: number) => notes.add({ text: `note ${n}`, date: '2026-01-31' }, commandContext(at.ms + n));
   for (let n = 0; n < 3; n++) await note(n);

@@ -146,7 +146,7 @@ test('the results of ended jobs go after their time, and job, statistics and acc
     t.is(await blobs.get(`left-out/${job_id}`), null);
   }
 
-  // Documents that are just made anew lack the results for a moment.
+  // Documents that are just rebuilt lack the results for a moment.
   const early = { job_id: 'completed', owner_id: 'alice', credits_allocated: 900, completed_urls: 0 };
   await settleJob(early, openJobs(log), openCredits(log), commandContext());
   t.like(await deleteJob('failed', commandContext()), { ok: true });

@@ -1,4 +1,4 @@
-// The comparison of documents with those made anew: it names what differs, and nothing that only moved meanwhile.
+// The comparison of documents with those rebuilt: it names what differs, and nothing that only moved meanwhile.
 import test from 'ava';
 import { compareDocuments, MOST_TOLD } from '../../projections/compare.ts';
 import type { Projection } from '../../projections/projection.ts';

@@ -1,5 +1,5 @@
 // Builds that fail, or whose builders end one after the other: the live documents stay, other builds go on, and an operator's
-// rebuild goes on with the build.
+// rebuild continues with the build.
 import test from 'ava';
 import { MAX_BUILDERS } from '../../projections/build.ts';
 import type { Projection } from '../../projections/projection.ts';
@@ -52,7 +52,7 @@ test('a build that throws waits for an operator with its reason, while the live 
   is_mended = true;
   await requestRebuild(stores.documents, 'tallies', { continues: 1, verify: true });
   await until(async () => (await stateOf(stores)).generation > 1);
-  t.is((await stateOf(stores)).generation, next!.generation, 'it goes on with the same build');
+  t.is((await stateOf(stores)).generation, next!.generation, 'it continues with the same build');
   t.is((await stateOf(stores)).failed, null);
   t.is(await tally(stores), 25);
   ended.abort();

@@ -145,7 +145,7 @@ test('hostile names, notes and reasons stay text', async (t) => {
   await assertAccessible(t, page);
 });
 
-test('a read model is made anew and compared while the page looks on', async (t) => {
+test('a read model is rebuilt and compared while the page looks on', async (t) => {
   const page = await service.open(t, '/admin/services', ROOT);
   await page.getByText('Waiting in the queue').waitFor();
   await page.getByRole('table', { name: 'Processes' }).getByText('projector').first().waitFor();

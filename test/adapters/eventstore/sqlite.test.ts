@@ -80,7 +80,7 @@ test('an append waits while another connection holds the file', async (t) => {
   const deleting = store.deleteStream('held-2');
   for (let turn = 0; turn < 5; turn += 1) {
     await nextTurn();
-    t.is(await store.head(), BEGINNING, 'reads go on');
+    t.is(await store.head(), BEGINNING, 'reads continue');
   }
   t.false(settled);
   holder.exec('COMMIT');

@@ -83,7 +83,7 @@ const OLD_HELLO = Buffer.concat([
   Buffer.from('00c02f00', 'hex'),
 ]);
 
-test('the handshake goes on with a server that does not know secure renegotiation', async (t) => {
+test('the handshake continues with a server that does not know secure renegotiation', async (t) => {
   let answered = Buffer.alloc(0);
   const server = await startRawServer(async (socket) => {
     await once(socket, 'data');

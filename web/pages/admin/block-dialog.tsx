@@ -52,7 +52,7 @@ export function BlockDialog({ entry, domain = '', onClose, onDone }: BlockDialog
       onConfirm={save}
     >
       {text('domain', 'Domain', {
-        ...{ hint: 'It blocks its subdomains too. Existing jobs go on.', max: 2048, is_fixed: entry !== undefined },
+        ...{ hint: 'It blocks its subdomains too. Existing jobs continue.', max: 2048, is_fixed: entry !== undefined },
       })}
       {text('reason', 'Reason', { hint: 'Users whose URLs are left out read it.', max: 500 })}
       {text('block_type', 'Kind', { hint: 'A code for programs, such as legal.', max: 50 })}

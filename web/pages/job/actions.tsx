@@ -27,7 +27,7 @@ export function Actions({ job, onChange }: { job: Job; onChange(): void }) {
 
   const pause = () =>
     ask('POST /jobs/{job_id}/pause', { job_id }).then(() => done('Paused. Its credits stay reserved.'), sayFailure);
-  const resume = () => ask('POST /jobs/{job_id}/resume', { job_id }).then(() => done('The job goes on.'), sayFailure);
+  const resume = () => ask('POST /jobs/{job_id}/resume', { job_id }).then(() => done('The job continues.'), sayFailure);
   return (
     <div class="actions">
       {status === 'processing' && (

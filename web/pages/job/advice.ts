@@ -2,8 +2,8 @@
 import type { Result } from './use-pages.ts';
 
 const OF_CODES: Readonly<Record<number, string>> = {
-  401: 'The page wants a login. Look at it in your browser.',
-  403: 'The page refuses programs, or wants a login. Look at it in your browser.',
+  401: 'The page requires a login. Look at it in your browser.',
+  403: 'The page refuses programs, or requires a login. Look at it in your browser.',
   404: 'The page is not there. Correct the link or remove it.',
   410: 'The page is gone for good. Remove the link.',
   429: 'The site was busy at every attempt. Check it again later before you remove anything.',

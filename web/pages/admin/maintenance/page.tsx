@@ -89,7 +89,7 @@ function Off({ onChange }: { onChange(): void }) {
             onChange();
           }}
         >
-          <p>Within a second, no user can begin a job or change anything else. Reading and running jobs go on.</p>
+          <p>Within a second, no user can begin a job or change anything else. Reading and running jobs continue.</p>
           <TextField
             label="What users are told"
             hint="Empty: a sentence of the service."

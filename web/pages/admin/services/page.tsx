@@ -1,4 +1,4 @@
-// What the service consists of now: what works, what waits, what lags, and its read models, which can be made anew.
+// What the service consists of now: what works, what waits, what lags, and its read models, which can be rebuilt.
 import type { AnswerOf } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { useEvery } from '../../../api/use-every.ts';

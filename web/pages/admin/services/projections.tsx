@@ -121,8 +121,8 @@ function Rebuild({ projection, onClose, onAsked }: { projection: string; onClose
       }}
     >
       <p>
-        Its documents are made anew from the log beside those that are read, and take their place at the end. Reading
-        goes on; on a long log it takes minutes and a processor.
+        Its documents are rebuilt from the log beside those that are read, and take their place at the end. Reading
+        continues; on a long log it takes minutes and a processor.
       </p>
       <Check label="Compare each document with the one that it replaces" is_on={verify} set={setVerify} />
     </Confirm>
