@@ -86,7 +86,7 @@ function serve({ documents, tables, tokens, texts }: BareOptions): void {
     const job = owned(ctx, ctx.params.id!);
     if (!job) return;
     const results = parsed<StoredResult>(all.all(job._id, -1, 50)).map(resultView);
-    ctx.body = { results, items: results, next_cursor: 'x'.repeat(60), total: job.completed_urls };
+    ctx.body = { results, next_cursor: 'x'.repeat(60), total: job.completed_urls };
   });
   router.get(/.*/, (ctx) => {
     const { type, text } = answerAt.get(ctx.path) as { type: string; text: string };

@@ -18,11 +18,12 @@ export const evolve = evolveBy<State, MaintenanceEvent>({
   MaintenanceEnded: () => ({ current: null }),
 });
 
-export type MaintenanceCommand = { type: 'start'; message: string; now: number } | { type: 'end' };
+export type MaintenanceCommand = { type: 'start' | 'toggle'; message: string; now: number } | { type: 'end' };
 
 /** Starting again with another message replaces the message; any other repeated command changes nothing. */
 export function decide({ current }: State, command: MaintenanceCommand): Decision<MaintenanceEvent> {
-  if (command.type === 'end') return { events: current === null ? [] : [{ type: 'MaintenanceEnded', data: {} }] };
+  const ends = command.type === 'end' || (command.type === 'toggle' && current !== null);
+  if (ends) return { events: current === null ? [] : [{ type: 'MaintenanceEnded', data: {} }] };
   const { message, now } = command;
   if (current?.message === message) return { events: [] };
   const started_at = current?.started_at ?? new Date(now).toISOString();
@@ -34,6 +35,8 @@ export interface MaintenanceMode {
   read(): Promise<MaintenanceState>;
   start(message: string, context: CommandContext): Promise<{ state: MaintenanceState; position: Position }>;
   end(context: CommandContext): Promise<{ state: MaintenanceState; position: Position }>;
+  /** Starts it where it is off, and ends it where it is on. */
+  toggle(message: string, context: CommandContext): Promise<{ state: MaintenanceState; position: Position }>;
 }
 
 export function openMaintenanceMode(log: EventStore): MaintenanceMode {
@@ -50,5 +53,6 @@ export function openMaintenanceMode(log: EventStore): MaintenanceMode {
     read: async () => (await begin(MAINTENANCE_STREAM))?.state.current ?? null,
     start: (message, context) => run({ type: 'start', message, now: context.now }, context),
     end: (context) => run({ type: 'end' }, context),
+    toggle: (message, context) => run({ type: 'toggle', message, now: context.now }, context),
   };
 }

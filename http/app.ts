@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
+import { compressAnswers } from './answers/compression.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './answers/read-your-writes.ts';
 import { answerEarly, onceClosed, writeJson, writeReply } from './answers/replies.ts';
 import { securityHeaders } from './answers/security-headers.ts';
@@ -85,6 +86,7 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   }
   app.use(observe(options));
   app.use(answerEarly);
+  app.use(compressAnswers);
   app.use(answerErrors(options));
   app.use(securityHeaders(options.https));
   app.use(router.routes() as Middleware);

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { issueLocalToken } from '../adapters/identity/index.ts';
 import { openJobs } from '../commands/job.ts';
 import { uploadKey } from '../commands/job-blobs.ts';
 import { openErasures } from '../commands/user.ts';
@@ -10,7 +11,7 @@ import type { JobCreated } from '../events/job.ts';
 import { jobStream } from '../events/streams.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { type Behind, eventsOf, openBehind, until } from './support/behind.ts';
-import { startTestService, type TestClient, type TestService } from './support/service.ts';
+import { openTestClient, startTestService, type TestClient, type TestService } from './support/service.ts';
 import { commandContext } from './support/stores.ts';
 
 let service: TestService;
@@ -183,4 +184,21 @@ test('the link to an upload gives its bytes under its name, to nobody who change
   t.is((await erin.ask('DELETE', `/jobs/${job_id}`)).status, 200);
   await until(async () => (await fetch(body.url)).status === 404);
   t.is((await inputOf(job_id)).status, 404);
+});
+
+test('a list by address has the jobs of who has it now, whatever it was when they were made', async (t) => {
+  const fred = await service.client('fred');
+  const job_id = await upload(fred);
+  const token = await issueLocalToken(service.data_dir, {
+    ...{ user_id: 'fred', email: 'new@example.org', is_admin: false, hours: 1 },
+  });
+  const renamed = openTestClient(service.url, token);
+  t.is((await renamed.ask('GET', '/users/me')).body.email, 'new@example.org');
+  const found = async (email: string) =>
+    (await root.ask('GET', `/jobs?email=${email}`)).body.items.map((job: { job_id: string }) => job.job_id);
+  await until(async () => (await found('NEW@example.org')).length > 0);
+  t.deepEqual(await found('NEW@example.org'), [job_id]);
+  t.deepEqual(await found('fred'), [job_id], 'by the id');
+  t.deepEqual(await found('fred@example.com'), [], 'nobody has the former address');
+  t.is((await renamed.ask('GET', '/jobs?email=fred@example.com')).status, 403);
 });

@@ -100,7 +100,7 @@ test('two processes that serve HTTP refuse commands alike, also after a kill and
   is_held = false;
   for (const answer of held) answer();
   t.like(await as(alice, again).ended(job_id), { status: 'completed', completed_urls: 2 }, 'a running job goes on');
-  t.is((await as(root, again).ask('POST', '/admin/maintenance', { enabled: false })).status, 200);
+  t.like(await as(root, again).ask('POST', '/admin/maintenance'), { status: 200, body: { enabled: false } });
   await until(async () => (await modeOf(all)) === null);
   t.is((await as(alice).upload(`${site.url}/g\n`)).status, 201);
 });

@@ -1,24 +1,14 @@
 // JSON that was serialised before the request that it answers, with its entity tag.
 import { hash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 
 export class JsonText {
   readonly bytes: Buffer;
-  /** Null where it is sent as it is. */
-  readonly gzipped: Buffer | null;
-  /** Of both forms: it compares weakly (RFC 9110, 8.8.3.2). */
+  /** Compares weakly (RFC 9110, 8.8.3.2), because the text may be sent compressed. */
   readonly tag: string;
 
-  constructor(text: string, gzipped: Buffer | null = null) {
+  constructor(text: string) {
     this.bytes = Buffer.from(text);
-    this.gzipped = gzipped;
     this.tag = tagOf(text);
-  }
-
-  /** For a text that many clients fetch whole. */
-  static compressed(body: object): JsonText {
-    const text = JSON.stringify(body);
-    return new JsonText(text, gzipSync(text));
   }
 
   toJSON(): unknown {

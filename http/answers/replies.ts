@@ -84,12 +84,9 @@ function writeText(ctx: Context, text: string): void {
   writeTag(ctx, tagOf(text));
 }
 
-function writeJsonText(ctx: Context, { bytes, gzipped, tag }: JsonText): void {
+function writeJsonText(ctx: Context, { bytes, tag }: JsonText): void {
   ctx.set('Content-Type', JSON_TYPE);
-  if (gzipped) ctx.vary('Accept-Encoding');
-  const is_gzipped = gzipped !== null && ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
-  if (is_gzipped) ctx.set('Content-Encoding', 'gzip');
-  ctx.body = is_gzipped ? gzipped : bytes;
+  ctx.body = bytes;
   writeTag(ctx, tag);
 }
 

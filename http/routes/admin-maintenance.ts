@@ -57,10 +57,12 @@ const setMaintenance = route({
   path: '/admin/maintenance',
   access: 'admin',
   summary: 'Turn maintenance mode on or off',
-  description: `${MEANING} Asking for what is so already changes nothing, and another message replaces the first one.`,
+  description:
+    `${MEANING} Without \`enabled\`, or without a body, it turns the mode on where it is off, and off where it is on. Asking for what is so ` +
+    'already changes nothing, and another message replaces the first one.',
   body: jsonBody(
     Type.Object({
-      enabled: Type.Boolean(),
+      enabled: Type.Optional(Type.Boolean({ description: 'Without it, the mode is toggled.' })),
       message: Type.Optional(
         Type.String({
           minLength: 1,
@@ -70,12 +72,16 @@ const setMaintenance = route({
         }),
       ),
     }),
-    { example: { enabled: true, message: maintenanceExample.message } },
+    { optional: true, example: { enabled: true, message: maintenanceExample.message } },
   ),
   responses: { 200: { description: 'The mode from now on.', schema: MaintenanceView, example: maintenanceExample } },
   async handler({ body, command }, { mode, maintenance }) {
     const { enabled, message = DEFAULT_MESSAGE } = body;
-    const { state, position } = await (enabled ? mode.start(message, command()) : mode.end(command()));
+    const changed = () => {
+      if (enabled === undefined) return mode.toggle(message, command());
+      return enabled ? mode.start(message, command()) : mode.end(command());
+    };
+    const { state, position } = await changed();
     maintenance.changed(state);
     return { body: maintenanceView(state), position };
   },

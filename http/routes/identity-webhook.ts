@@ -9,7 +9,7 @@ import { closed, wrongSignature } from '../callers/access.ts';
 import { usableAddress, usableName } from '../callers/identity.ts';
 import { ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { parseJson } from '../input/bodies.ts';
+import { notJson, parseJson } from '../input/bodies.ts';
 import { openValidation } from '../input/validation.ts';
 import { rawBody } from '../request-bodies.ts';
 import { routeOf } from '../route.ts';
@@ -94,6 +94,13 @@ const identityWebhook = route({
     example: { type: 'user.updated', data: { id: 'alice', email: 'alice@example.com', updated_at: 1769850300000 } },
   }),
   responses: { 204: { description: 'The service has the message.' } },
+  errors: {
+    400: {
+      description:
+        'The signature is right, but the service cannot read the body: it is not JSON, or not UTF-8, or nested too deep.',
+      examples: { invalid_json: { message: notJson('it ends too early.').message } },
+    },
+  },
   early(header, { webhook }) {
     if (webhook === null) throw closed();
     const given = (name: string) => header(`webhook-${name}`) || header(`svix-${name}`);

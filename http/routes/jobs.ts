@@ -10,6 +10,7 @@ import { resultsPage } from '../../readmodels/result-pages.ts';
 import { openResultPlaces } from '../../readmodels/result-places.ts';
 import { results as jobResults } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
+import { users as userDocuments } from '../../readmodels/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
@@ -39,7 +40,7 @@ import { type Reply, routeOf } from '../route.ts';
 import { submit } from '../submit.ts';
 
 function wire({ submissions, inFlight, read, flips, kept }: Parts) {
-  const documents = read({ jobs, results: jobResults, jobStats });
+  const documents = read({ jobs, results: jobResults, jobStats, users: userDocuments });
   return { submissions, inFlight, kept, read: { ...documents, places: openResultPlaces(documents.results, flips) } };
 }
 type Deps = ReturnType<typeof wire>;
@@ -129,7 +130,8 @@ const list = route({
     email: Type.String({
       minLength: 1,
       maxLength: 320,
-      description: "Your own address, or your user id; administrators may give anyone's address.",
+      description:
+        "Your own address, or your user id; administrators may give anyone's. The list has all jobs of the user who has the address now.",
       examples: ['alice@example.com'],
     }),
     status: Type.Optional(Type.Enum(JOB_STATUSES, { type: 'string', description: 'Only jobs with this status.' })),
@@ -145,11 +147,18 @@ const list = route({
     // A user without an address has an id.
     const own = email === caller.email?.toLowerCase() || query.email === caller.user_id;
     if (!own && !caller.is_admin) throw new HttpError(403, 'forbidden', 'You may list only your own jobs.');
-    const of = own ? { owner_id: caller.user_id } : { owner_email: email };
-    const filter = { ...of, ...(status ? { status } : {}) };
+    const owner_id = own ? caller.user_id : await ownerOf(query.email, read.users);
+    if (owner_id === null) return listReply({ items: [], total: 0 }, jobView, query);
+    const filter = { owner_id, ...(status ? { status } : {}) };
     return listReply(await pageOf(read.jobs, filter, NEWEST_FIRST, query), jobView, query);
   },
 });
+
+/** The user who has this address now, whatever it was when the jobs were made, or this id; null for nobody. */
+async function ownerOf(given: string, users: Deps['read']['users']): Promise<string | null> {
+  const [named] = await users.find({ email: given.toLowerCase() }, { limit: 1 });
+  return (named ?? (await users.get(given)))?._id ?? null;
+}
 
 const get = route({
   id: 'getJob',

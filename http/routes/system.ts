@@ -102,7 +102,7 @@ function descriptions(others: readonly Route<never>[], base_path: string | undef
         },
       },
       handler: () => ({
-        body: (document ??= JsonText.compressed(made())),
+        body: (document ??= new JsonText(JSON.stringify(made()))),
         headers: { 'cache-control': 'public, max-age=60' },
       }),
     });

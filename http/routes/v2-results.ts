@@ -6,7 +6,6 @@ import { contiguousResults, type JobDocument, jobs } from '../../readmodels/jobs
 import { LongPage, resultsAfter, resultsPage } from '../../readmodels/result-pages.ts';
 import { type ResultsFilter, results as resultDocuments, resultsFilter } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
-import { JsonText } from '../answers/json-text.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { jobWhen } from '../await-job.ts';
 import { openCursors } from '../cursors.ts';
@@ -21,7 +20,6 @@ import {
   resultFilters,
   resultViews,
   resultViewsOf,
-  SHORT_PAGE,
   statusGroup,
 } from '../result-view.ts';
 import { type Reply, routeOf } from '../route.ts';
@@ -59,6 +57,10 @@ export const results = route({
     ),
     ...resultFilters,
     status_group: statusGroup,
+    items: Type.Boolean({
+      default: false,
+      description: 'Give the list under the name `items` too, as earlier versions did. It doubles the answer.',
+    }),
   }),
   responses: {
     200: {
@@ -66,19 +68,22 @@ export const results = route({
       schema: Type.Object(
         {
           results: Type.Array(ResultView),
-          items: Type.Array(ResultView, { description: 'The same list as `results`.' }),
+          items: Type.Optional(
+            Type.Array(ResultView, { description: 'The same list as `results`, with `items=true`.' }),
+          ),
           next_cursor: Nullable(Type.String({ description: 'The cursor of the next page; null on the last page.' })),
           total: Type.Integer({ description: 'Results that pass the filters, on all pages.' }),
         },
         { $id: 'JobResults' },
       ),
-      example: { results: [resultExample], items: [resultExample], next_cursor: null, total: 1 },
+      example: { results: [resultExample], next_cursor: null, total: 1 },
     },
   },
   async handler({ job, query, signal, rest }, services) {
     const { read, jobWatch, closing } = services;
     const { limit, cursor } = query;
     const filter = filterOf(query);
+    const answer = (page: Page): Reply => ({ body: query.items ? { ...page, items: page.results } : page });
     if (hasEnded(job.status) && isShortPage(query)) {
       const page = async () => {
         if (cursor === undefined) return await offsetPage(job, query, services);
@@ -105,20 +110,10 @@ interface Page {
   next_cursor: string | null;
   total: number;
 }
-const answer = ({ results: list, ...page }: Page): Reply => ({ body: sameTwice(list, page) });
-
-/** The list under both of its names; a short one is serialised once. */
-function sameTwice(list: readonly ResultView[], { next_cursor, total }: Omit<Page, 'results'>): object {
-  if (list.length > SHORT_PAGE) return { results: list, next_cursor, total, items: list };
-  const text = JSON.stringify(list);
-  return new JsonText(
-    `{"results":${text},"next_cursor":${JSON.stringify(next_cursor)},"total":${total},"items":${text}}`,
-  );
-}
 
 async function offsetPage(
   job: JobDocument,
-  query: Parameters<typeof filterOf>[0] & { limit: number; offset: number },
+  query: Parameters<typeof filterOf>[0] & { limit: number; offset: number; items: boolean },
   { read, cursors }: Pick<Deps, 'read' | 'cursors'>,
   signal?: AbortSignal,
 ): Promise<Reply> {
@@ -132,7 +127,8 @@ async function offsetPage(
   };
   const views = resultViews(job, items);
   if (!(items instanceof LongPage)) {
-    return { body: sameTwice(views as ResultView[], { next_cursor: nextAfter(items.at(-1)?.index ?? -1), total }) };
+    const next_cursor = nextAfter(items.at(-1)?.index ?? -1);
+    return { body: { results: views, next_cursor, total, ...(query.items && { items: views }) } };
   }
   return {
     body: {
@@ -142,7 +138,7 @@ async function offsetPage(
         return nextAfter(items.last_index);
       },
       total,
-      items: views,
+      ...(query.items && { items: views }),
     },
   };
 }

@@ -225,7 +225,7 @@ const deleteSome = route({
       Type.Integer({
         minimum: 0,
         maximum: 1_000_000,
-        description: 'Only entries of more than so many hours ago.',
+        description: 'Only entries of more than so many hours ago; 0 alone is no filter.',
         examples: [168],
       }),
     ),
@@ -234,8 +234,9 @@ const deleteSome = route({
   errors: { 422: 'No filter is given, or the request is not valid.' },
   async handler({ query, command }, deps) {
     const { older_than_hours, ...filters } = query;
-    if (!filters.non_2xx && older_than_hours === undefined && !filters.job_id && !filters.domain) {
-      const msg = 'needs job_id, domain, non_2xx=true or older_than_hours';
+    // Every entry is older than 0 hours.
+    if (!filters.non_2xx && !older_than_hours && !filters.job_id && !filters.domain) {
+      const msg = 'needs job_id, domain, non_2xx=true, or older_than_hours from 1';
       throw new ValidationError([{ loc: ['query'], msg, type: 'filter_required' }]);
     }
     const context = command();

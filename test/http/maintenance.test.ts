@@ -27,6 +27,9 @@ test('maintenance starts once, takes another message, and ends once', (t) => {
   t.deepEqual(decide(given(STARTED, OTHER), { type: 'end' }), { events: [ENDED] });
   t.deepEqual(decide(given(STARTED, ENDED), { type: 'end' }), { events: [] });
   t.deepEqual(decide(given(), { type: 'end' }), { events: [] });
+  const toggle = { ...start('We move.'), type: 'toggle' } as const;
+  t.deepEqual(decide(given(), toggle), { events: [STARTED] });
+  t.deepEqual(decide(given(OTHER), toggle), { events: [ENDED] });
   for (const { type, data } of [STARTED, ENDED]) t.true(Value.Check(MAINTENANCE_EVENTS[type].schema, data));
 });
 

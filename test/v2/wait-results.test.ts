@@ -44,6 +44,26 @@ test('a wait answers with all results of the job, and a cursor only while the jo
     const { next_cursor } = partly.body;
     const rest = await client.ask('GET', `/api/v2/jobs/${job_id}/results?limit=1000&cursor=${next_cursor}`);
     t.is(rest.body.results[0].url, URLS[some]);
+
+    // A list comes once unless both its names are asked for, and compressed.
+    for (const query of ['limit=2', 'limit=500', 'limit=2&cursor=', 'limit=500&cursor=']) {
+      const path = `/api/v2/jobs/${job_id}/results?${query}`;
+      const page = await client.ask('GET', path);
+      t.deepEqual(Object.keys(page.body), ['results', 'next_cursor', 'total'], query);
+      t.is(page.headers.get('content-encoding'), page.body.results.length > 2 ? 'gzip' : null, query);
+      const both = await client.ask('GET', `${path}&items=true`);
+      t.deepEqual(both.body, { ...page.body, items: page.body.results }, query);
+    }
+    t.is(whole.headers.get('content-encoding'), 'gzip');
+    t.is(whole.headers.get('vary'), 'Accept-Encoding');
+    const file = await (await service.client('alice')).ask('GET', `/jobs/${job_id}/export`);
+    t.is(file.headers.get('content-encoding'), 'gzip');
+    t.is(file.body.trim().split('\n').length, URLS.length + 1);
+    const as_is = await client.ask('GET', `/api/v2/jobs/${job_id}/results?limit=500`, undefined, {
+      'accept-encoding': 'identity',
+    });
+    t.is(as_is.headers.get('content-encoding'), null);
+    t.is(as_is.body.results.length, 500);
   } finally {
     await behind.close();
     await service.stop();

@@ -68,7 +68,7 @@ test('jsonPieces reads a list at the pace of its client', async (t) => {
   });
   const sample = await startSample([page], {});
   t.teardown(sample.close);
-  const response = await sample.request('/page');
+  const response = await sample.request('/page', { headers: { 'accept-encoding': 'identity' } });
   let taken_bytes = 0;
   let most_held_bytes = 0;
   for await (const chunk of response.body!) {
