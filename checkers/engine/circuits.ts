@@ -30,8 +30,10 @@ export const TRIALS = 3;
 const OPEN_BASES = 2;
 /** In base times: the wait for the last trial, and for further ones of an origin that is given up. */
 const LAST_BASES = 60;
-/** In base times: at the end of the list the last trial comes this long after the circuit opened, and further ones after the last. */
+/** In base times: at the end of the list the last trial comes this long after the circuit opened. */
 const QUIET_BASES = 30;
+/** In base times: so long after an origin was given up, a URL that comes when nothing else is left is a trial: a list of its own is short. */
+const AGAIN_BASES = 4;
 /** A failure expires after this long. */
 const FORGOTTEN_AFTER_MS = 15 * 60_000;
 /** Limit on the origins with a circuit. */
@@ -130,7 +132,7 @@ export class Circuits {
       circuit.trying = false;
       circuit.trials++;
       circuit.is_given_up = circuit.is_last;
-      if (circuit.is_last) circuit.quiet_trial_at = now + QUIET_BASES * this.#base_ms;
+      if (circuit.is_last) circuit.quiet_trial_at = now + AGAIN_BASES * this.#base_ms;
     }
     this.#schedule(circuit, now);
     return circuit.is_given_up;

@@ -70,7 +70,14 @@ const resolve = route({
   path: '/admin/payment-issues/{issue_id}/resolve',
   access: 'admin',
   summary: 'Say that an issue is decided',
-  params: Type.Object({ issue_id: Type.String({ minLength: 1, maxLength: 64, examples: [example.issue_id] }) }),
+  params: Type.Object({
+    issue_id: Type.String({
+      description: 'The id of the issue, as the list has it.',
+      minLength: 1,
+      maxLength: 64,
+      examples: [example.issue_id],
+    }),
+  }),
   body: jsonBody(
     Type.Object({
       note: Type.String({ maxLength: 500, description: 'What was done. Write nothing personal: the log keeps it.' }),

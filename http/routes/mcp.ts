@@ -101,7 +101,7 @@ export const metadataUrl = (public_url: string): string => `${public_url}${METAD
 const metadata = (path: typeof METADATA | `${typeof METADATA}/mcp`, id: string) =>
   routeOf<Deps>(
     GATEWAY,
-    'service',
+    'jobs',
   )({
     ...{ id, method: 'GET', path, access: 'none' },
     summary: 'Show how clients of MCP get a token',
