@@ -33,7 +33,6 @@ test('a page of the longest results is equal by offset, by cursor and through a 
 
   const { body: by_offset } = await key.ask('GET', `/api/v2/jobs/${job_id}/results?limit=100&offset=0`);
   t.deepEqual(by_offset.results, page.items.slice(0, 100));
-  t.deepEqual(by_offset.items, by_offset.results);
   t.is(by_offset.total, URLS);
   const { body: rest } = await key.ask('GET', `/api/v2/jobs/${job_id}/results?cursor=${by_offset.next_cursor}`);
   t.deepEqual([rest.results, rest.next_cursor], [page.items.slice(100), null]);

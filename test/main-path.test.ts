@@ -132,7 +132,6 @@ test('the public API takes a list and pages its results by offset and by cursor'
     urls.slice(200),
   );
   t.deepEqual([offset.body.total, offset.body.next_cursor], [250, null]);
-  t.deepEqual(offset.body.items, offset.body.results);
   const seen: string[] = [];
   let cursor = '';
   do {

@@ -133,7 +133,7 @@ test('a workbook comes back as a workbook, with its numbers and dates', async (t
   t.deepEqual(cells(1), ['When', 'Page', 'Visits', 'row', 'checked_url', 'verdict']);
   t.deepEqual(cells(2), ['2026-05-01', 'home', 12, 2, `${site.url}/a`, 'ok']);
   t.deepEqual(cells(3), [null, null, null, 3, null, null]);
-  t.deepEqual(cells(4), ['soon', `${site.url}/status/404`, "'=1+1", 4, `${site.url}/status/404`, 'broken']);
+  t.deepEqual(cells(4), ['soon', `${site.url}/status/404`, '=1+1', 4, `${site.url}/status/404`, 'broken']);
 });
 
 test('a list without columns cannot be exported as a table, and has the places of its texts', async (t) => {

@@ -38,7 +38,7 @@ test('results are filtered by their redirects and by whether they may pass, and 
   const holder = await service.keyHolder('alice');
   const apis = [
     (query: string) => alice.send(`/jobs/${job.job_id}/results?${query}`),
-    (query: string) => holder.send(`/api/v2/jobs/${job.job_id}/results?${query}`),
+    (query: string) => holder.send(`/api/v2/jobs/${job.job_id}/results?items=true&${query}`),
   ];
 
   for (const results of apis) {
