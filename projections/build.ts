@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
-import type { Documents, Inside } from '../readmodels/documents.ts';
+import type { Documents } from '../readmodels/documents.ts';
 import {
   type Comparison,
   followerOf,
   inGeneration,
   type ProjectionState,
-  parkedEvents,
   projectionState,
   projectionStates,
   withoutNext,
@@ -20,7 +19,7 @@ import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import { type Range, readParts } from './parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
-import { isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
+import { forgetParked, isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
   log: EventStore;
@@ -310,15 +309,6 @@ async function flip(fence: Fence, commit: Commit, { target, at, verified }: Flip
     await forgetParked(inside, name, generation);
     return { generations: { ...fence.state.generations, [name]: generation } };
   });
-}
-
-/** More than the parked events that are kept of all old generations. */
-const ALL_PARKED = 10_000;
-
-async function forgetParked(inside: Inside, projection: string, generation: number): Promise<void> {
-  const parked = await inside.collection(parkedEvents);
-  const old = await parked.find({ projection, generation: { $lt: generation } }, { limit: ALL_PARKED });
-  await parked.write(old.map(({ _id }) => ({ delete: _id })));
 }
 
 /** First removes the generation from the state, then drops it: a reader whose stream ends in between finds out from the state. */

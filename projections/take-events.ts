@@ -185,3 +185,13 @@ async function park(target: Target, event: RecordedEvent, error: unknown, inside
     { replace: { _id: `${name}/${generation}/${event_id}`, ...parked } },
   ]);
 }
+
+/** More than the parked events that are kept of all old generations. */
+const ALL_PARKED = 10_000;
+
+/** Removes the parked events of the generations before `generation`. */
+export async function forgetParked(inside: Inside, projection: string, generation: number): Promise<void> {
+  const parked = await inside.collection(parkedEvents);
+  const old = await parked.find({ projection, generation: { $lt: generation } }, { limit: ALL_PARKED });
+  await parked.write(old.map(({ _id }) => ({ delete: _id })));
+}

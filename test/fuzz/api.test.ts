@@ -148,13 +148,18 @@ test('the service answers every request as its documents say', async (t) => {
   }
 });
 
-/** They succeed with a one-time code, a session of a browser, a name that has a hash in it, or a provider behind them, which this service lacks. */
+/** They succeed with a one-time code, a session of a browser, a name that has a hash in it, or a provider, its subscriptions and its faults, which this service lacks. */
 const BY_SECRETS = new Set([
   'GET /console/assets/{file}',
   'POST /console/session',
   'DELETE /users/me/sessions/{id}',
   'GET /console/provider/sign-in',
   'GET /console/provider/return',
+  'GET /.well-known/oauth-protected-resource',
+  'GET /.well-known/oauth-protected-resource/mcp',
+  'POST /subscriptions/{subscription_id}/end',
+  'POST /admin/users/{user_id}/subscriptions/{subscription_id}/end',
+  'POST /admin/payment-issues/{issue_id}/resolve',
 ]);
 
 const urlsOf = (site: string) => {
