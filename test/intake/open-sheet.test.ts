@@ -202,7 +202,7 @@ for (const [name, content] of [
   test(`${name} named .csv is refused as no table`, async (t) => {
     const error = await failureOf(t, 'x.csv', content);
     t.is(error.code, 'not_a_table');
-    t.regex(error.message, /Upload a list in one of these formats/);
+    t.regex(error.message, /Upload a list in one of these formats|which is not read\. (?:Open|Save|Unpack) it/);
   });
 }
 
