@@ -118,9 +118,9 @@ async function quotedPrintable(body: Buffer): Promise<Buffer> {
         at = end;
         continue;
       }
-      const hex = Number.parseInt(body.toString('latin1', at + 1, at + 3), 16);
-      if (/^[\da-f]{2}$/i.test(body.toString('latin1', at + 1, at + 3))) {
-        bytes[length++] = hex;
+      const digits = body.toString('latin1', at + 1, at + 3);
+      if (/^[\da-f]{2}$/i.test(digits)) {
+        bytes[length++] = Number.parseInt(digits, 16);
         at += 2;
         continue;
       }

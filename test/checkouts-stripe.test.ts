@@ -1,20 +1,17 @@
 // One customer for each user, one open checkout, one plan: two tabs, two processes and what is known only later.
 import test from 'ava';
 import { until } from './support/behind.ts';
-import { type FakeStripe, openFakeStripe, stripeEvent, WEBHOOK_SECRET } from './support/fake-stripe.ts';
-import { startTestService, type TestClient, type TestService } from './support/service.ts';
+import { type FakeStripe, stripeEvent } from './support/fake-stripe.ts';
+import type { TestClient, TestService } from './support/service.ts';
+import { startStripeService } from './support/stripe-service.ts';
 
 let service: TestService;
 let fake: FakeStripe;
+let stop: () => Promise<void>;
 test.before(async () => {
-  fake = await openFakeStripe();
-  const secrets = { PAYMENT_SECRET_KEY: 'sk_test_1', PAYMENT_WEBHOOK_SECRET: WEBHOOK_SECRET };
-  service = await startTestService({ ...secrets, PAYMENT_API_URL: fake.url, SIGNUP_CREDITS: '0', TRIAL_CREDITS: '0' });
+  ({ service, fake, stop } = await startStripeService());
 });
-test.after.always(async () => {
-  await service?.stop();
-  await fake?.close();
-});
+test.after.always(() => stop?.());
 
 const customersOf = (user_id: string) =>
   fake.posted.filter(({ path, form }) => path === '/v1/customers' && form['metadata[user_id]'] === user_id);

@@ -1,16 +1,8 @@
 // Which connection a request goes on.
 import test from 'ava';
-import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { createEngine } from '../../../checkers/engine/engine.ts';
+import { SETTINGS } from '../../support/engine-settings.ts';
 import { html, page, reply, startTestSite } from '../../support/test-site.ts';
-
-const SETTINGS: EngineSettings = {
-  concurrency: 16,
-  per_host: 4,
-  timeout_ms: 15_000,
-  retries: 0,
-  allow_addresses: ['127.0.0.0/8'],
-  user_agent: 'test/1.0',
-};
 
 test('an idle connection waits a minute for the next URL of its origin, and no longer', async (t) => {
   const site = await startTestSite();

@@ -1,20 +1,12 @@
 // The limits of slots, hosts, groups and sockets hold for any number of checks, and every check ends.
 import test from 'ava';
-import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { createEngine, type EngineParts } from '../../../checkers/engine/engine.ts';
 import { Sweeps } from '../../../checkers/engine/sweeps.ts';
+import { SETTINGS } from '../../support/engine-settings.ts';
 import { CHUNK_EXTENSION, flood, SPACES } from '../../support/floods.ts';
 import { patientClock } from '../../support/patient-clock.ts';
 import { reset } from '../../support/reset.ts';
 import { type Behaviour, html, page, reply, startTestSite } from '../../support/test-site.ts';
-
-const SETTINGS: EngineSettings = {
-  concurrency: 16,
-  per_host: 4,
-  timeout_ms: 15_000,
-  retries: 0,
-  allow_addresses: ['127.0.0.0/8'],
-  user_agent: 'test/1.0',
-};
 
 /** Resolves every name to the test site. */
 const ONE_SERVER: EngineParts = { lookup: (_name, done) => done({ addresses: ['127.0.0.1'], ttl_s: 60 }) };

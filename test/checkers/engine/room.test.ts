@@ -1,21 +1,13 @@
 // Shortages of the machine reduce the number of requests for a while, and never become an outcome.
 import test from 'ava';
-import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
+import { createEngine } from '../../../checkers/engine/engine.ts';
 import { errorCodeOf, isShortage } from '../../../checkers/engine/errors.ts';
 import { Room } from '../../../checkers/engine/room.ts';
 import { until } from '../../support/behind.ts';
+import { SETTINGS } from '../../support/engine-settings.ts';
 import { startTestSite } from '../../support/test-site.ts';
 
 const errorOf = (code: string, address?: string) => Object.assign(new Error(code), { code, address });
-
-const SETTINGS: EngineSettings = {
-  concurrency: 16,
-  per_host: 4,
-  timeout_ms: 15_000,
-  retries: 0,
-  allow_addresses: ['127.0.0.0/8'],
-  user_agent: 'test/1.0',
-};
 
 test('a shortage halves the number of requests that run, and successes restore it', (t) => {
   const room = new Room(64);

@@ -6,8 +6,8 @@ import { to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Failure } from '../../ui/failure.tsx';
+import { SESSION_COLUMNS } from '../../ui/session-columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
 import { say } from '../../ui/toasts.tsx';
 
 type Session = AnswerOf<'GET /users/me/sessions'>['items'][number];
@@ -71,9 +71,7 @@ export function Page() {
 }
 
 const columns = (onEnd: (session: Session) => void): readonly Column<Session>[] => [
-  { label: 'Signed in', cell: ({ created_at }) => <Time at={created_at} /> },
-  { label: 'Until', cell: ({ expires_at }) => <Time at={expires_at} /> },
-  { label: 'As', cell: ({ is_admin }) => (is_admin ? 'administrator' : 'user') },
+  ...SESSION_COLUMNS,
   {
     label: 'Actions',
     is_number: true,

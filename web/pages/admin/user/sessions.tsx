@@ -1,15 +1,12 @@
 // The browsers that are signed in as a user, and the end of all of them.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
+import { ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Failure } from '../../../ui/failure.tsx';
-import type { Column } from '../../../ui/table.tsx';
+import { SESSION_COLUMNS } from '../../../ui/session-columns.tsx';
 import { TableSection } from '../../../ui/table-section.tsx';
-import { Time } from '../../../ui/time.tsx';
 import { say } from '../../../ui/toasts.tsx';
-
-type Session = AnswerOf<'GET /admin/users/{user_id}/sessions'>['items'][number];
 
 export function Sessions({ user_id }: { user_id: string }) {
   const sessions = useAnswer('GET /admin/users/{user_id}/sessions', { user_id });
@@ -21,7 +18,7 @@ export function Sessions({ user_id }: { user_id: string }) {
       <TableSection
         title="Signed-in browsers"
         none="No browser is signed in."
-        columns={COLUMNS}
+        columns={SESSION_COLUMNS}
         items={items}
         keyOf={({ id }) => id}
       />
@@ -50,9 +47,3 @@ export function Sessions({ user_id }: { user_id: string }) {
     </>
   );
 }
-
-const COLUMNS: readonly Column<Session>[] = [
-  { label: 'Signed in', cell: ({ created_at }) => <Time at={created_at} /> },
-  { label: 'Until', cell: ({ expires_at }) => <Time at={expires_at} /> },
-  { label: 'As', cell: ({ is_admin }) => (is_admin ? 'administrator' : 'user') },
-];
