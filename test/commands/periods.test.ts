@@ -3,7 +3,7 @@ import test from 'ava';
 import { openBilling, type PaymentNotice } from '../../commands/billing.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { addMonths } from '../../commands/months.ts';
-import type { PaidLine } from '../../commands/paid-lines.ts';
+import { newestLine, type PaidLine } from '../../commands/paid-lines.ts';
 import { openPayments } from '../../commands/payment.ts';
 import { PLANS } from '../../commands/plans.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
@@ -89,4 +89,11 @@ test('a coupon lowers the revenue, taxes do not raise it', async (t) => {
   const line = { plan: 'pro', interval: 'month', period_start, period_end, is_proration: false } as const;
   const paid = await received(log, [{ ...line, amount_cents: 2900 }], 'in_1', { amount_cents: 1740, net_cents: 1450 });
   t.like(paid, { credits: 50_000, amount_cents: 1740, period: { monthly_cents: 1450 } });
+});
+
+test('a change to a smaller plan leaves the smaller one, though the line that gives the dearer one back ends with it', (t) => {
+  const rest = { interval: 'month', period_start: iso(0), period_end: iso(DAY), is_proration: true } as const;
+  const given_back: PaidLine = { ...rest, plan: 'agency', amount_cents: -100 };
+  t.is(newestLine([given_back, { ...rest, plan: 'starter', amount_cents: 10 }])?.plan, 'starter');
+  t.is(newestLine([given_back]), undefined);
 });

@@ -42,6 +42,11 @@ for (const [kind, content, found] of [
     [A, B],
   ],
   [
+    'nothing behind the end of its parts',
+    `${mail(part('text/plain', '', A))}\r\n--b\r\nContent-Type: text/plain\r\n\r\n${B}\r\n`,
+    [A],
+  ],
+  [
     'lines that go on in the next one (format=flowed; delsp=yes)',
     `${HEAD}Content-Type: text/plain; format=flowed; delsp=yes\r\n\r\n${A.slice(0, 20)} \r\n${A.slice(20)}\r\n`,
     [A],

@@ -35,6 +35,9 @@ function openWorld(t: ExecutionContext) {
       unable: null as string | null,
       hangs: false,
       fails: false,
+      /** How long the store takes for the release. */
+      release_ms: 0,
+      has_let_go: false,
       state: '',
       reason: undefined as string | undefined,
     };
@@ -46,6 +49,8 @@ function openWorld(t: ExecutionContext) {
         return true;
       },
       async release() {
+        process.has_let_go = true;
+        if (process.release_ms > 0) await new Promise((resolve) => setTimeout(resolve, process.release_ms));
         if (lease === name) lease = null;
       },
     };
@@ -67,7 +72,7 @@ function openWorld(t: ExecutionContext) {
     running.push(whileHeld(keeper, 'work', stop.signal, run, { unable, monotonic: () => ms, say }));
     return process;
   }
-  return { pass, start, holders, holder: () => lease };
+  return { pass, start, holders, holder: () => lease, stop, ended: () => Promise.all(running) };
 }
 
 for (const [fault, cut] of Object.entries({
@@ -128,6 +133,21 @@ test.serial('a holder whose store is back in time keeps its lease, and works aft
   t.is(one.state, 'working');
   await world.pass(30_000);
   t.deepEqual(world.holders, ['one']);
+});
+
+test.serial('who gives a lease up and is stopped meanwhile ends when the lease is given up', async (t) => {
+  const world = openWorld(t);
+  const one = world.start('one');
+  await world.pass(1_000);
+  Object.assign(one, { unable: 'the queue does not answer', release_ms: 400 });
+  let has_ended = false;
+  while (!one.has_let_go) await world.pass(STEP_MS);
+  world.stop.abort();
+  void world.ended().then(() => (has_ended = true));
+  await world.pass(200);
+  t.deepEqual([has_ended, world.holder()], [false, 'one']);
+  await world.pass(400);
+  t.deepEqual([has_ended, world.holder()], [true, null]);
 });
 
 test.serial('who takes a lease over works only when its first pass is done', async (t) => {

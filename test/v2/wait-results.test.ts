@@ -54,6 +54,9 @@ test('a wait answers with all results of the job, and a cursor only while the jo
       const both = await client.ask('GET', `${path}&items=true`);
       t.deepEqual(both.body, { ...page.body, items: page.body.results }, query);
     }
+    const head = await client.ask('HEAD', `/api/v2/jobs/${job_id}/results?limit=500`);
+    t.deepEqual([head.status, head.headers.get('content-encoding')], [200, null]);
+    t.is(head.headers.get('vary'), 'Accept-Encoding');
     t.is(whole.headers.get('content-encoding'), 'gzip');
     t.is(whole.headers.get('vary'), 'Accept-Encoding');
     const file = await (await service.client('alice')).ask('GET', `/jobs/${job_id}/export`);
