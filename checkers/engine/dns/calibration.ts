@@ -3,11 +3,17 @@
 import { AddressQuery, type QueryResult, type QueryRules } from './query.ts';
 import type { NameServers } from './servers.ts';
 
-/** The wait between two questions while the servers are away. What they said within this time holds. */
+/** The wait between two questions while the servers are away. */
 export const ASK_AGAIN_MS = 1000;
 const TRIES = 2;
 /** Servers that never answered for the root, since they refuse it, work as long as another name had an answer within this time. */
 const LATELY_MS = 60_000;
+
+interface Judgement {
+  /** Only a question asked after this time says how the servers are. */
+  readonly since: number;
+  readonly done: (are_well: boolean) => void;
+}
 
 export interface CalibrationOwner {
   readonly servers: NameServers;
@@ -23,9 +29,8 @@ export class Calibration {
   #question: AddressQuery | null = null;
   #asked_at = 0;
   #timer: NodeJS.Timeout | undefined;
-  #waiting: ((are_well: boolean) => void)[] = [];
-  /** When the servers last answered for the root, and for any name. */
-  #root_at = Number.NEGATIVE_INFINITY;
+  #waiting: Judgement[] = [];
+  /** When the servers last answered for any name. */
   #useful_at = Number.NEGATIVE_INFINITY;
   #reason: string | null = null;
   #is_closed = false;
@@ -58,14 +63,13 @@ export class Calibration {
     this.#tell(null);
   }
 
-  /** Calls `done` when it is known whether the servers are well. Not at all after `close`. */
+  /**
+   * Calls `done` when it is known whether the servers are well, by a question that is asked after this call: a moment ago they may
+   * still have been. Not at all after `close`.
+   */
   ask(done: (are_well: boolean) => void): void {
-    if (!this.are_away && performance.now() - this.#root_at < ASK_AGAIN_MS) {
-      done(true);
-    } else {
-      this.#waiting.push(done);
-      this.look();
-    }
+    this.#waiting.push({ since: performance.now(), done });
+    this.look();
   }
 
   /** Asks for the root, unless that is being asked. */
@@ -83,18 +87,17 @@ export class Calibration {
     this.#question = null;
     const { servers } = this.#owner;
     const is_answer = kind === 'found' || kind === 'missing' || kind === 'none';
-    if (is_answer) {
-      this.#root_at = performance.now();
-      servers.know_root = true;
-    }
+    if (is_answer) servers.know_root = true;
     const are_well = is_answer || (!servers.know_root && this.#doOthersAnswer(kind));
     const waiting = this.#waiting;
-    this.#waiting = [];
     if (are_well) this.#tell(null);
     else if (kind === 'silent') this.#tell(`no name server answers (${servers})`);
     else if (kind === 'failed' && waiting.length > 0) this.#tell(`the name servers fail for every name (${servers})`);
-    for (const done of waiting) done(are_well);
-    if (this.are_away && !this.#is_closed) this.#timer = setTimeout(this.#lookAgain, ASK_AGAIN_MS);
+    this.#waiting = are_well ? waiting.filter(({ since }) => since > this.#asked_at) : [];
+    for (const { since, done } of waiting) if (!are_well || since <= this.#asked_at) done(are_well);
+    if (this.#is_closed) return;
+    if (this.are_away) this.#timer = setTimeout(this.#lookAgain, ASK_AGAIN_MS);
+    else if (this.#waiting.length > 0) this.look();
   }
 
   #doOthersAnswer(kind: QueryResult['kind']): boolean {
