@@ -1,5 +1,5 @@
-// The streams `signup_bonuses-{hash of an address}`: the signup bonuses that clients at one address claimed. The hashes are keyed
-// ones, so that nobody finds the address, the user or the fingerprint by trying all of them.
+// The streams `signup_bonuses-{hash of an address}`: the signup bonuses that clients at one address, or in one site (/48) of IPv6, claimed.
+// The hashes are keyed ones, so that nobody finds the address, the user or the fingerprint by trying all of them.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';

@@ -1,7 +1,7 @@
 // Streams of server-sent events (HTML, "Server-sent events"), with a limit on their number. A slow client gets only the latest event.
 import { Readable } from 'node:stream';
 import { ClientGone, retryLater } from '../errors.ts';
-import { AddressShares, holdersOf } from '../limits/address-shares.ts';
+import { AddressShares, type Holder, holdersOf } from '../limits/address-shares.ts';
 
 export interface EventStream {
   readable: Readable;
@@ -16,8 +16,9 @@ export interface EventStream {
 
 export interface EventStreams {
   /**
-   * Throws HttpError: 429 when the user or the address has too many open streams, 503 when the process has. The stream asks at each
-   * heartbeat whether its client is still admitted, and ends without an event when it is not.
+   * Throws HttpError: 429 when the user or the address has too many open streams, 503 when the process has, and no other site has more of
+   * them than this one: a stream of the site with the most ends for it. The stream asks at each heartbeat whether its client is still
+   * admitted, and ends without an event when it is not.
    */
   open(of: { user_id: string; ip: string }, isStillAdmitted?: () => Promise<boolean>): EventStream;
   /** Ends all streams, so that their clients reconnect to another process, and opens no more. */
@@ -38,38 +39,52 @@ export const STREAM_LIMITS = {
 export const RETRY_MS = 2000;
 
 export function openEventStreams(limits = STREAM_LIMITS): EventStreams {
-  const open = new Set<LiveStream>();
+  /** Each stream, in the order in which they began, with how it gives its place back. */
+  const open = new Map<LiveStream, { holders: readonly Holder[]; leave(): void }>();
   const by_user = new Map<string, number>();
   const by_address = new AddressShares(limits);
   let closed = false;
   const timer = setInterval(() => {
-    for (const stream of open) stream.beat();
+    for (const stream of open.keys()) stream.beat();
   }, limits.heartbeat_ms).unref();
+  const ofSite = ([widest]: readonly Holder[]) => (widest ? by_address.heldBy(widest[0]) : 0);
+
+  /** Ends the oldest stream of the site that has the most, unless these holders would then have as many. */
+  function makeRoom(holders: readonly Holder[]): boolean {
+    const most = Math.max(...open.values().map((of) => ofSite(of.holders)));
+    if (most <= ofSite(holders) + 1) return false;
+    const [stream, { leave }] = open.entries().find(([, of]) => ofSite(of.holders) === most)!;
+    leave();
+    stream.end();
+    return true;
+  }
   return {
     open({ user_id, ip }, isStillAdmitted = async () => true) {
-      if (closed || open.size >= limits.all) throw refused(503, 'This process cannot open more event streams.');
       const held = by_user.get(user_id) ?? 0;
       if (held >= limits.of_a_user) throw refused(429, `You have ${held} open event streams. Close one first.`);
       const holders = holdersOf(ip);
-      if (!by_address.hasRoom(holders, 1))
+      if (by_address.fullHolder(holders, 1) !== null)
         throw refused(429, 'Your address has too many open event streams. Close one first.');
+      if (closed || (open.size >= limits.all && !makeRoom(holders)))
+        throw refused(503, 'This process cannot open more event streams.');
       const stream = openStream(limits.heartbeats, isStillAdmitted);
-      open.add(stream);
-      by_address.add(holders, 1);
-      by_user.set(user_id, held + 1);
-      stream.readable.once('close', () => {
-        open.delete(stream);
+      const leave = () => {
+        if (!open.delete(stream)) return;
         by_address.add(holders, -1);
         const left = by_user.get(user_id)! - 1;
         if (left > 0) by_user.set(user_id, left);
         else by_user.delete(user_id);
-      });
+      };
+      open.set(stream, { holders, leave });
+      by_address.add(holders, 1);
+      by_user.set(user_id, (by_user.get(user_id) ?? 0) + 1);
+      stream.readable.once('close', leave);
       return stream;
     },
     close() {
       closed = true;
       clearInterval(timer);
-      for (const stream of open) stream.end();
+      for (const stream of open.keys()) stream.end();
     },
   };
 }

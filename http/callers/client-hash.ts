@@ -1,11 +1,13 @@
 // Keyed hashes of what the service must recognise and not keep: addresses of clients, and who came from them.
 import { createHmac } from 'node:crypto';
 import { derivedKey } from '../../events/derived-key.ts';
-import { subscriberOf } from '../../net/cidr.ts';
+import { siteOf, subscriberOf } from '../../net/cidr.ts';
 
 export interface ClientHash {
   /** Hashes the subscriber of an address, in hex: all addresses that the subscriber may pick have one hash. */
   address(ip: string): string;
+  /** Hashes the site (/48) of an IPv6 address; null for any other. */
+  site(ip: string): string | null;
   /** Hashes any text; a text of another `kind` has another hash. */
   text(kind: string, text: string): string;
 }
@@ -14,5 +16,12 @@ export interface ClientHash {
 export function openClientHash(secret: Uint8Array): ClientHash {
   const own = derivedKey(secret, 'hashes of clients');
   const text = (kind: string, value: string) => createHmac('sha256', own).update(`${kind}\0${value}`).digest('hex');
-  return { address: (ip) => text('address', subscriberOf(ip)), text };
+  return {
+    address: (ip) => text('address', subscriberOf(ip)),
+    site(ip) {
+      const site = siteOf(ip);
+      return site === null ? null : text('site', site);
+    },
+    text,
+  };
 }

@@ -8,10 +8,10 @@ export type Holder = readonly [name: string, times: number];
 export const SITE_TIMES = 4;
 
 /**
- * An IPv4 address counts for itself. An IPv6 address counts for its /64 and for its /48.
+ * An IPv4 address counts for itself. An IPv6 address counts for its /48 and for its /64, the widest first.
  * @example holdersOf('192.0.2.7') // [['192.0.2.7', 1]]
  */
-export function holdersOf(address: string): readonly Holder[] {
+export function holdersOf(address: string): readonly [Holder, ...Holder[]] {
   const site = siteOf(address);
   const subscriber: Holder = [subscriberOf(address), 1];
   return site === null ? [subscriber] : [[site, SITE_TIMES], subscriber];

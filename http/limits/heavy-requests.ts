@@ -1,7 +1,7 @@
 // Bounds heavy requests: those in flight of each caller, and those of all callers that run at once. Callers take turns.
-import { subscriberOf } from '../../net/cidr.ts';
 import { type HttpError, retryLater } from '../errors.ts';
 import type { Caller } from '../route.ts';
+import { AddressShares, type Holder, holdersOf } from './address-shares.ts';
 
 export interface HeavyRequest {
   /** Resolves at this request's turn: whether it waited. Throws the signal's reason when the client leaves first, 503 after 30 s without a turn. */
@@ -27,7 +27,7 @@ interface Waiting {
 
 export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }): HeavyRequests {
   const { per_caller, at_once, wait_ms = WAIT_MS } = options;
-  const in_flight = new Map<string, number>();
+  const in_flight = new AddressShares({ all: Number.POSITIVE_INFINITY, of_an_address: per_caller });
   /** The queue of each caller, in the order of turns: a caller whose turn has passed goes to the end. */
   const waiting = new Map<string, Waiting[]>();
   /** The callers of the requests that work, once for each. */
@@ -50,10 +50,10 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
   }
   return {
     enter(of) {
-      const name = nameOf(of);
-      const others = in_flight.get(name) ?? 0;
-      if (others >= per_caller) throw tooManyAtOnce(per_caller);
-      in_flight.set(name, others + 1);
+      const holders = callerOf(of);
+      const [[name]] = holders;
+      if (!in_flight.hasRoom(holders, 1)) throw tooManyAtOnce(per_caller);
+      in_flight.add(holders, 1);
       let is_working = false;
       let has_left = false;
 
@@ -99,18 +99,17 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
           if (has_left) return;
           has_left = true;
           rest();
-          const left = in_flight.get(name)! - 1;
-          if (left === 0) in_flight.delete(name);
-          else in_flight.set(name, left);
+          in_flight.add(holders, -1);
         },
       };
     },
   };
 }
 
-/** All keys of a user count as one caller. */
-const nameOf = ({ caller, ip }: { caller: Caller | null; ip: string }) =>
-  caller ? `user ${caller.user_id}` : `address ${subscriberOf(ip)}`;
+/** All keys of a user count as one caller; somebody else counts for the address, and takes turns with the site that it is of. */
+function callerOf({ caller, ip }: { caller: Caller | null; ip: string }): readonly [Holder, ...Holder[]] {
+  return caller ? [[`user ${caller.user_id}`, 1]] : holdersOf(ip);
+}
 
 export function tooManyAtOnce(per_caller: number): HttpError {
   const message = `You have ${per_caller} large requests in flight. Send this one again after the answer to one of them.`;

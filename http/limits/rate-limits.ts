@@ -1,5 +1,4 @@
 // Rate limits: requests of each API key a minute and a day, and requests to the gateway of each user and of each address a minute.
-import { subscriberOf } from '../../net/cidr.ts';
 import type { Api } from '../apis/api.ts';
 import { HttpError } from '../errors.ts';
 import type { Caller } from '../route.ts';
@@ -60,7 +59,7 @@ export function openRateLimits(options: RateLimitOptions) {
     limit(shared, 'key-day', { ...key, most: per_day }, DAY_S),
   ];
   const without_key = { subject: 'An address without a valid API key', what: 'requests', most: per_minute };
-  const of_address_without_key = [limit(own, 'address-minute', without_key)];
+  const of_address_without_key = limit(own, 'address-minute', without_key);
   // The gateway counts reads in this process alone: a count that all share would cost more than many of the reads.
   const user = { subject: 'A user', what: 'requests', most: gateway.of_user };
   const change = { subject: 'A user', what: 'changes', most: gateway.changes_of_user };
@@ -72,12 +71,11 @@ export function openRateLimits(options: RateLimitOptions) {
   function limitsFor({ api, caller, ip, method }: Admitted): (readonly [Limit, key: string])[] {
     if (api.credentials !== 'token') {
       if (caller === undefined) return [];
-      if (caller === null) return of_address_without_key.map((one) => [one, subscriberOf(ip)]);
+      if (caller === null) return forAddress(of_address_without_key, ip);
       return of_key.map((one) => [one, caller.key_id ?? caller.user_id]);
     }
     // Before anything is known of the caller: a stranger costs no look at credentials.
-    if (caller === undefined)
-      return holdersOf(ip).map(([name, times]) => [{ ...of_address, most: times * of_address.most }, name]);
+    if (caller === undefined) return forAddress(of_address, ip);
     if (caller === null) return [];
     const is_change = method !== 'GET' && method !== 'HEAD';
     return (is_change ? [of_user, changes_of_user] : [of_user]).map((one) => [one, caller.user_id]);
@@ -105,6 +103,12 @@ export function openRateLimits(options: RateLimitOptions) {
       return tightest === null ? {} : headersOf(tightest);
     },
   };
+}
+
+/** The narrowest first: what it refuses to one /64 does not count for its /48. */
+function forAddress(limit: Limit, ip: string): (readonly [Limit, key: string])[] {
+  const holders = holdersOf(ip).map(([name, times]) => [{ ...limit, most: times * limit.most }, name] as const);
+  return holders.reverse();
 }
 
 export function rateLimited(

@@ -1,6 +1,7 @@
 // The limit of one route: so many requests a minute of one caller, over all processes where they share counters.
 
 import type { ErrorSpec } from '../route.ts';
+import { holdersOf } from './address-shares.ts';
 import type { RateCounters } from './rate-counters.ts';
 import { rateLimited } from './rate-limits.ts';
 
@@ -9,6 +10,8 @@ const MINUTE_S = 60;
 export interface RequestLimit {
   /** Counts a request; throws 429 over the limit. */
   admit(key: string): Promise<void>;
+  /** Counts for the address, and for its /48, which may send four times as many. */
+  admitAddress(ip: string): Promise<void>;
 }
 
 /** `subject` begins the sentence of a refusal: "A user may send 60 requests a minute." */
@@ -17,10 +20,14 @@ export function openRequestLimit(
   { name, subject, most }: { name: string; subject: string; most: number },
 ): RequestLimit {
   const counter = rates.open({ name, duration_s: MINUTE_S });
+  async function admit(key: string, times = 1): Promise<void> {
+    const { used, resets_in_ms } = await counter.count(key);
+    if (used > times * most) throw rateLimited({ subject, most: times * most, period: 'a minute' }, resets_in_ms);
+  }
   return {
-    async admit(key) {
-      const { used, resets_in_ms } = await counter.count(key);
-      if (used > most) throw rateLimited({ subject, most, period: 'a minute' }, resets_in_ms);
+    admit: (key) => admit(key),
+    async admitAddress(ip) {
+      for (const [name, times] of [...holdersOf(ip)].reverse()) await admit(name, times);
     },
   };
 }

@@ -1,7 +1,6 @@
 // Signs browsers in at the identity provider: there, and back with a code.
 import { Type } from '../../events/schema.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
-import { subscriberOf } from '../../net/cidr.ts';
 import { leadOn } from '../answers/leading-page.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import type { PendingSignIn, SignInProvider } from '../callers/identity.ts';
@@ -73,7 +72,7 @@ export const begin = route({
   errors,
   async handler({ query, ip, request_id }, deps) {
     const provider = providerOf(deps);
-    await deps.limit.admit(subscriberOf(ip));
+    await deps.limit.admitAddress(ip);
     const begun = await unlessAway(provider.begin(`${deps.console_url()}/provider/return`), deps, request_id);
     if (begun === 'away') return backToSignIn('away', deps, request_id);
     const { url, pending } = begun;
@@ -94,7 +93,7 @@ export const finish = route({
   errors,
   async handler({ ctx, ip, command, request_id }, deps) {
     const provider = providerOf(deps);
-    await deps.limit.admit(subscriberOf(ip));
+    await deps.limit.admitAddress(ip);
     const { console_url, cookie, sessions, logger } = deps;
     const pending = (await cookie.read(ctx.get('cookie'))) as (PendingSignIn & { next?: string }) | null;
     const returned = new URL(`${console_url()}/provider/return?${ctx.querystring}`);

@@ -1,7 +1,6 @@
 // The sessions of the console: a one-time link of the local issuer begins one, and signing out ends it.
 import { ALREADY_USED } from '../../commands/sessions.ts';
 import { Type } from '../../events/schema.ts';
-import { subscriberOf } from '../../net/cidr.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
@@ -49,7 +48,7 @@ const begin = route({
     429: overLimit(SUBJECT, MOST_A_MINUTE),
   },
   async handler({ body, ip, command }, { identity, sessions, limit }) {
-    await limit.admit(subscriberOf(ip));
+    await limit.admitAddress(ip);
     const sign_in = await identity.signInBy?.(body.code);
     if (!sign_in) throw wrongCode();
     return { status: 204, headers: { 'set-cookie': await sessions.begin(sign_in, command()) } };

@@ -256,6 +256,7 @@ const fingerprint = route({
     const recorded = { os, device_type, screen_size };
     const claim = {
       address: client.address(ip),
+      site: client.site(ip),
       user: client.text('user', user_id),
       fingerprint: client.text('fingerprint', JSON.stringify([os, device_type, screen_size])),
     };

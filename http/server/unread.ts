@@ -95,15 +95,18 @@ export class Unread {
     for (;;) {
       const full = this.#shares.fullHolder(waiting.holders, 0);
       if (full === null && this.#shares.total <= limits.all) return;
-      this.#cutOff(this.#stillest(full));
+      this.#cutOff(this.#stillest(full ?? this.#greediest()));
     }
   }
 
-  /** Whether so much waits for the address, or for all, that the service begins no further request. */
+  /**
+   * Whether so much waits for the address that the service begins no further request of it. While half of what may wait in all waits,
+   * that is anything: who leaves answers unread keeps nobody else from theirs.
+   */
   isFull(holders: readonly Holder[]): boolean {
     const { all, of_an_address } = this.#options.limits;
-    if (this.#shares.total > all / 2) return true;
-    return holders.some(([name, times]) => this.#shares.heldBy(name) > (times * of_an_address) / 2);
+    const is_scarce = this.#shares.total > all / 2;
+    return holders.some(([name, times]) => this.#shares.heldBy(name) > (is_scarce ? 0 : (times * of_an_address) / 2));
   }
 
   measure(registry: Registry): void {
@@ -169,6 +172,16 @@ export class Unread {
     this.#shares.add(waiting.holders, -waiting.bytes);
     waiting.bytes = 0;
     this.#waiting.delete(socket);
+  }
+
+  /** The site, or else the address, for which most waits; null where nobody knows whose connections these are. */
+  #greediest(): string | null {
+    const names = this.#waiting.values().flatMap(({ holders }) => holders.slice(0, 1).map(([name]) => name));
+    return names.reduce<string | null>((most, name) => (this.#heldBy(name) > this.#heldBy(most) ? name : most), null);
+  }
+
+  #heldBy(name: string | null): number {
+    return name === null ? 0 : this.#shares.heldBy(name);
   }
 
   /** The connection that has taken nothing for the longest time, and of several the one for which most waits. */

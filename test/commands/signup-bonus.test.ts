@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { openAccounts } from '../../commands/accounts.ts';
 import { openCredits } from '../../commands/credits.ts';
-import { BONUSES_A_DAY, claim, evolve, initial, openBonusClaims } from '../../commands/signup-bonus.ts';
+import {
+  BONUSES_A_DAY,
+  claim,
+  evolve,
+  initial,
+  openBonusClaims,
+  SITE_BONUSES_A_DAY,
+} from '../../commands/signup-bonus.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { SignupBonusesEvent } from '../../events/signup-bonus.ts';
 import { creditsStream, signupBonusesStream, userStream } from '../../events/streams.ts';
@@ -38,9 +45,9 @@ test('a claim is recorded once for a user', (t) => {
 test('only the newest claims of an address are read', async (t) => {
   const { log } = await openTestStores(t);
   const claims = openBonusClaims(log);
-  for (let day = 0; day < 5; day++) {
+  for (let day = 0; day < 20; day++) {
     for (let n = 0; n < BONUSES_A_DAY; n++) {
-      const one = { address: 'home', user: hash(`${day}-${n}`), fingerprint: hash(`f${n}`) };
+      const one = { address: 'home', site: null, user: hash(`${day}-${n}`), fingerprint: hash(`f${n}`) };
       t.is(await claims.claim(one, commandContext(NOW + day * DAY_MS)), null);
     }
   }
@@ -54,9 +61,24 @@ test('only the newest claims of an address are read', async (t) => {
       }
     },
   };
-  const again = { address: 'home', user: hash('late'), fingerprint: hash('f9') };
-  t.is(await openBonusClaims(counted).claim(again, commandContext(NOW + 4 * DAY_MS)), 'address_limit');
-  t.true(read <= 2 * BONUSES_A_DAY, String(read));
+  const again = { address: 'home', site: null, user: hash('late'), fingerprint: hash('f9') };
+  t.is(await openBonusClaims(counted).claim(again, commandContext(NOW + 19 * DAY_MS)), 'address_limit');
+  t.true(read <= 2 * SITE_BONUSES_A_DAY, String(read));
+});
+
+test('the networks of a site (/48) get twelve bonuses in 24 hours together, with any fingerprint', async (t) => {
+  const { log } = await openTestStores(t);
+  const claims = openBonusClaims(log);
+  const claimIn = (subnet: number, at = NOW, site = 'site') =>
+    claims.claim(
+      { address: `net-${subnet}`, site, user: hash(`u${subnet}`), fingerprint: hash('f') },
+      commandContext(at),
+    );
+  for (let subnet = 0; subnet < SITE_BONUSES_A_DAY; subnet++) t.is(await claimIn(subnet), null, `subnet ${subnet}`);
+  t.is(await claimIn(100), 'address_limit');
+  t.is(await claimIn(0), null, 'its claim is recorded');
+  t.is(await claimIn(101, NOW, 'elsewhere'), null);
+  t.is(await claimIn(102, NOW + DAY_MS), null);
 });
 
 const FINGERPRINT = { os: 'Linux', device_type: 'desktop', screen_size: '1920x1080' };
@@ -69,7 +91,7 @@ const processes = (log: EventStore, count: number) =>
 const first = (user_id: string, fingerprint: string, address = 'home') => ({
   user_id,
   fingerprint: { ...FINGERPRINT, os: fingerprint },
-  claim: { address, user: hash(user_id), fingerprint: hash(fingerprint) },
+  claim: { address, site: null, user: hash(user_id), fingerprint: hash(fingerprint) },
 });
 
 async function balances(log: EventStore, user_ids: readonly string[]): Promise<number[]> {

@@ -15,7 +15,7 @@ async function startWith(t: ExecutionContext, provider: Partial<Deps['provider']
   const services = {
     provider,
     cookie,
-    limit: { admit: async () => {} },
+    limit: { admitAddress: async () => {} },
     logger: silent,
     console_url: () => CONSOLE,
     ...more,

@@ -91,7 +91,7 @@ async function twoUsers(t: ExecutionContext) {
     await openUsageLimits(log, credits).setLimit(user_id, { limit: 9_999, reason: limited! }, administrator);
     const [machine, seen] = user_id === 'u-1' ? [PERSONAL[4]!, PERSONAL[5]!] : ['an-engine', 'the-paywall'];
     const fingerprint = { os: machine, device_type: null, screen_size: null };
-    const claim = { address: 'home', user: 'f'.repeat(64), fingerprint: 'f'.repeat(64) };
+    const claim = { address: 'home', site: null, user: 'f'.repeat(64), fingerprint: 'f'.repeat(64) };
     await openAccounts(log, credits, ACCOUNTS).recordFingerprint({ user_id, fingerprint, claim }, context());
     const paywall = { user_id, event: 'shown', properties: JSON.stringify({ seen }) };
     await openAnalyticsIntake(log).recordPaywallEvent(paywall, context());

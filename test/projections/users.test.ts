@@ -24,7 +24,7 @@ test('the read model shows what happened to an account, and keeps nothing person
   for (const user_id of ['ada', 'bob']) {
     await accounts.see({ user_id, email: `${user_id}@example.com` }, context());
     const fingerprint = { os: 'the same', device_type: null, screen_size: null };
-    const claim = { address: 'home', user: hash(user_id), fingerprint: hash('the same') };
+    const claim = { address: 'home', site: null, user: hash(user_id), fingerprint: hash('the same') };
     await accounts.recordFingerprint({ user_id, fingerprint, claim }, context());
     await intake.recordPaywallEvent({ event: 'shown', user_id, properties: '{"plan":"pro"}' }, context());
   }

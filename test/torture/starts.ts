@@ -1,5 +1,5 @@
-// Starts of the whole service, many at once: each in a new folder, then after a kill -9 at any moment of a start, then after one of a
-// running service. No start may end, and each service must become ready and stop with code 0.
+// Starts of the whole service, many at once: each in a new folder, then after a kill -9 of a running service or at any moment of a start.
+// No start may end by itself, and the last one of each folder must become ready and stop with code 0.
 //   node test/torture/starts.ts [--rounds 100] [--at-once 8]
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,12 +58,23 @@ class Start {
   }
 }
 
-async function attempt(what: string, start: Start): Promise<void> {
+function failed(what: string, why: string, { output }: Start): Error {
+  failures.push(`${what}: ${why}\n${output}`);
+  return new Error(why);
+}
+
+async function becomesReady(what: string, start: Start): Promise<void> {
   await start.ready().catch(async (error: Error) => {
     await start.end('SIGKILL');
-    failures.push(`${what}: ${error.message}\n${start.output}`);
-    throw error;
+    throw failed(what, error.message, start);
   });
+}
+
+/** Kills the start at any moment, a ready service too. It may not have ended before that. */
+async function cutOff(what: string, start: Start): Promise<void> {
+  await delay(Math.random() * start_ms * 1.2);
+  const code = await start.end('SIGKILL');
+  if (code !== null) throw failed(what, `it ended with ${code}`, start);
 }
 
 async function round(): Promise<void> {
@@ -72,24 +83,19 @@ async function round(): Promise<void> {
     const began = performance.now();
     const first = new Start(folder);
     first_starts += 1;
-    await attempt('a first start', first);
-    start_ms = performance.now() - began;
-    await first.end('SIGKILL');
-
-    const cut_off = new Start(folder);
-    await delay(Math.random() * start_ms);
-    await cut_off.end('SIGKILL');
-    // Or in a folder in which nothing has ever started to the end.
-    if (Math.random() < 0.5) await rm(folder, { recursive: true });
-    const new_one = new Start(folder);
-    await delay(Math.random() * start_ms);
-    await new_one.end('SIGKILL');
+    if (Math.random() < 0.5) {
+      await becomesReady('a first start', first);
+      start_ms = performance.now() - began;
+      await first.end('SIGKILL');
+      starts_after_kill += 1;
+      await cutOff('a start after kill -9', new Start(folder));
+    } else await cutOff('a first start', first);
 
     const last = new Start(folder);
     starts_after_kill += 1;
-    await attempt('a start after kill -9', last);
+    await becomesReady('a start after kill -9', last);
     const code = await last.end('SIGTERM');
-    if (code !== 0) failures.push(`a stop: code ${code}\n${last.output}`);
+    if (code !== 0) failed('a stop', `code ${code}`, last);
   } catch {
     // The failure is noted.
   } finally {

@@ -142,3 +142,18 @@ test('an address has a limit of streams, whoever its users are', (t) => {
   t.notThrows(() => streams.open(by('carol', '192.0.2.1')));
   streams.close();
 });
+
+test('while all places are taken, the site with the most streams gives one to a site with fewer', async (t) => {
+  const streams = openEventStreams({ ...STREAM_LIMITS, all: 4, of_an_address: 2 });
+  const of_site = [1, 2].flatMap((subnet) =>
+    ['a', 'b'].map((host) => streams.open(by(`user${subnet}${host}`, `2001:db8:1:${subnet}::${host}`))),
+  );
+  t.throws(() => streams.open(by('more', '2001:db8:1:3::1')), { code: 'too_many_streams' });
+  streams.open(by('carol', '192.0.2.1'));
+  t.is(await text(of_site[0]!.readable), RETRY, 'the oldest stream of the site ends, so that its client asks again');
+  streams.open(by('dave', '192.0.2.2'));
+  t.throws(() => streams.open(by('again', '2001:db8:1:1::a')), { code: 'too_many_streams' }, 'its place is not for it');
+  streams.open(by('erin', '192.0.2.3'));
+  t.throws(() => streams.open(by('frank', '192.0.2.4')), { code: 'too_many_streams' }, 'nobody has more than others');
+  streams.close();
+});

@@ -39,7 +39,27 @@ test('an API key counts as its user, and an IPv6 address as its network', (t) =>
   t.throws(() => heavy.enter({ caller: { ...user('alice').caller, kind: 'key', key_id: 'k' }, ip: '10.0.0.9' }));
   heavy.enter(address('2001:db8:1:2::1'));
   t.throws(() => heavy.enter(address('2001:db8:1:2:ffff::9')));
-  heavy.enter(address('2001:db8:1:3::1'));
+  for (const subnet of [3, 4, 5]) heavy.enter(address(`2001:db8:1:${subnet}::1`));
+  t.throws(() => heavy.enter(address('2001:db8:1:6::1')), { code: 'too_many_requests_at_once' }, 'the /48 is full');
+  heavy.enter(address('2001:db8:2:6::1'));
+});
+
+test('the networks of a site (/48) take turns as one', async (t) => {
+  const heavy = openHeavyRequests({ per_caller: 100, at_once: 1 });
+  const holder = heavy.enter(user('holder'));
+  await holder.work(here);
+  const order: string[] = [];
+  const ask = async (ip: string) => {
+    const request = heavy.enter(address(ip));
+    await request.work(here);
+    order.push(ip);
+    request.leave();
+  };
+  const ips = ['2001:db8:1:1::1', '2001:db8:1:2::1', '2001:db8:1:3::1', '192.0.2.1'];
+  const all = ips.map(ask);
+  holder.rest();
+  await Promise.all(all);
+  t.deepEqual(order, [ips[0], ips[3], ips[1], ips[2]]);
 });
 
 test('callers take turns: a caller with a hundred requests does not delay one with a single request', async (t) => {

@@ -174,3 +174,42 @@ test('a /48 of IPv6 has four times as many requests as a /64', async (t) => {
   await t.throwsAsync(from('2001:db8:7:5::1'), { message: /8 requests a minute/ });
   await from('2001:db8:8:5::1');
 });
+
+test('what a /64 sends above its limit does not count for the rest of its /48', async (t) => {
+  const { admit } = limits(1, 1, openMemoryRates(), { ...AMPLE, of_address: 2 });
+  const from = (ip: string) => admit({ api: GATEWAY, caller: undefined, ip, method: 'GET' });
+  for (let n = 0; n < 20; n++) await from('2001:db8:7:1::1').catch(() => {});
+  await t.notThrowsAsync(from('2001:db8:7:2::1'));
+});
+
+test('requests without a valid key count for their /48 too, with whatever key each comes', async (t) => {
+  const { admit } = limits(2, 100);
+  const from = (ip: string) => admit({ api: PUBLIC, caller: null, ip, method: 'GET' });
+  for (const network of [1, 2, 3, 4]) for (const host of [1, 2]) await from(`2001:db8:7:${network}::${host}`);
+  await t.throwsAsync(from('2001:db8:7:5::1'), { message: /8 requests a minute/ });
+});
+
+test('limits hold for the clients that a trusted proxy names, by /64 and /48, and nobody else is believed', async (t) => {
+  const { admit } = limits(1, 1, openMemoryRates(), { ...AMPLE, of_address: 2 });
+  const sample = await startSample(ROUTES, undefined, { admit, trusted_proxies: ['127.0.0.1/32'] });
+  t.teardown(sample.close);
+  const from = async (forwarded: string) =>
+    (await sample.request('/public', { headers: { 'x-forwarded-for': forwarded } })).status;
+  t.is(await from('2001:db8:7:1::1'), 200);
+  // What the client itself wrote stands before what the proxy saw.
+  t.is(await from('198.51.100.1, 2001:db8:7:1:ffff::2'), 200);
+  t.is(await from('198.51.100.2, [2001:db8:7:1::3]:443'), 429);
+  for (const network of [2, 3, 4])
+    for (const host of [1, 2]) t.is(await from(`2001:db8:7:${network}::${host}`), 200, `${network} ${host}`);
+  t.is(await from('2001:db8:7:5::1'), 429, 'the /48 is full');
+  t.is(await from('2001:db8:8:1::1'), 200);
+
+  const direct = await startSample(ROUTES, undefined, {
+    admit: limits(1, 1, openMemoryRates(), { ...AMPLE, of_address: 2 }).admit,
+  });
+  t.teardown(direct.close);
+  const statuses = [];
+  for (let n = 1; n <= 3; n++)
+    statuses.push((await direct.request('/public', { headers: { 'x-forwarded-for': `2001:db8:${n}::1` } })).status);
+  t.deepEqual(statuses, [200, 200, 429]);
+});

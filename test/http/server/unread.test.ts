@@ -107,6 +107,42 @@ test('while half of what may wait for an address waits, its further requests are
   t.is(world.asked(), 1);
 });
 
+/** Connections of several addresses, for which the service writes without that they read. */
+function unreadOf(all: number) {
+  const holders = new Map<object, ReturnType<typeof holdersOf>>();
+  const unread = new Unread({ limits: unreadLimits(all), holdersOf: (socket) => holders.get(socket) ?? [], log });
+  unread.close();
+  return {
+    unread,
+    leaves(address: string, bytes: number) {
+      const socket = Object.assign(new EventEmitter(), {
+        ...{ bytesWritten: bytes, writableLength: bytes, destroyed: false, remoteAddress: address },
+        destroy: () => void (socket.destroyed = true),
+      });
+      holders.set(socket, holdersOf(address));
+      unread.wrote(socket as unknown as Socket);
+      return socket;
+    },
+  };
+}
+
+test('addresses that leave half of all unread are refused, and an address that leaves nothing is served', (t) => {
+  const { unread, leaves } = unreadOf(64 * MIB);
+  for (let n = 0; n < 11; n++) leaves(`192.0.2.${n % 3}`, 3 * MIB);
+  t.true(unread.isFull(holdersOf('192.0.2.1')), 'it has less than its share, which is too much by now');
+  t.false(unread.isFull(holdersOf('198.51.100.1')));
+});
+
+test('above what may wait in all the site for which most waits loses a connection', (t) => {
+  const { leaves } = unreadOf(16 * MIB);
+  const of_site = [1, 2, 3, 4, 5].map((subnet) => leaves(`2001:db8:1:${subnet}::1`, 2 * MIB));
+  const reader = leaves('192.0.2.1', 5 * MIB);
+  t.false(reader.destroyed);
+  const other = leaves('192.0.2.2', 3 * MIB);
+  t.deepEqual([reader.destroyed, other.destroyed], [false, false]);
+  t.is(of_site.filter(({ destroyed }) => destroyed).length, 1);
+});
+
 /** A connection for which bytes wait, as `Unread` sees it. */
 function slowReader(limits = unreadLimits(64 * MIB)) {
   let now = 0;
