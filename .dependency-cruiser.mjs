@@ -21,8 +21,8 @@ export const FOLDERS = {
   readmodels: ['events', 'time/event-loop.ts'],
   examples: [],
   commands: ['events', 'audit'],
-  // The port of stored files, which keeps backups too, and a set that holds the names of deleted streams in little memory.
-  backups: ['events', 'commands/blobs.ts', 'commands/job-blobs.ts', 'intake/digest-set.ts'],
+  // The port of stored files, which keeps backups too, the id of the log, and a set that holds the names of deleted streams in little memory.
+  backups: ['events', 'commands/blobs.ts', 'commands/job-blobs.ts', 'commands/log-identity.ts', 'intake/digest-set.ts'],
   roles: ['readmodels/documents.ts', 'time'],
   projections: ['events', 'audit/merkle.ts', 'readmodels', 'roles', 'time'],
   // The queue's port and what travels in it: the processes publish the work that the checkers pull.

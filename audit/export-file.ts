@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
 import type { Position, RecordedEvent } from '../events/event-store.ts';
+import type { LogForked } from '../events/service.ts';
 import { categoryOf, creditsStream, idOf } from '../events/streams.ts';
 import { NOWHERE, placeOf, type Violation } from './findings.ts';
 import { AUDITED } from './ledger-audit.ts';
@@ -31,6 +32,8 @@ export interface Header {
   /** The random id of the log. */
   log_id: string | null;
   exported_at: string;
+  /** The restores that the log comes from; absent in files of earlier services. */
+  forks?: LogForked[];
 }
 interface End {
   kind: 'end';
@@ -64,7 +67,8 @@ export async function* exportLines(
     sum = hash('sha256', sum + text, 'hex');
     return `{"sum":"${sum}","record":${text}}\n`;
   };
-  yield line({ kind: 'header', format: FORMAT, version: VERSION, ...facts });
+  const forks = await Array.fromAsync(source.forks());
+  yield line({ kind: 'header', format: FORMAT, version: VERSION, ...facts, forks });
   for await (const head of source.heads(as_of)) yield line({ kind: 'head', head });
   const tree = new GrowingTree();
   const end: End = { kind: 'end', position: '', events: 0, entries: 0, root_hash: '' };
@@ -132,6 +136,12 @@ export function sourceOfFile(path: string, found: (violation: Violation) => void
       for await (const record of recordsOf(path)) {
         if (record.kind === 'event' || record.kind === 'end') return;
         if (record.kind === 'head') yield record.head;
+      }
+    },
+    async *forks() {
+      for await (const record of recordsOf(path)) {
+        if (record.kind === 'header') yield* record.forks ?? [];
+        return;
       }
     },
     close: async () => {},

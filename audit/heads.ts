@@ -1,4 +1,6 @@
-// Whether a signed head says what its note says, and is signed by a key that the auditor trusts.
+// Whether a signed head says what its note says, is signed by a key that the auditor trusts, and is of this log.
+import { originOf } from '../events/ledger-head.ts';
+import type { LogForked } from '../events/service.ts';
 import { NOWHERE } from './findings.ts';
 import { parseCheckpoint, textOfNote } from './signed-note.ts';
 import type { SignedHead } from './source.ts';
@@ -27,4 +29,14 @@ export function keptHead(note: string): SignedHead | null {
   if (checkpoint === null) return null;
   const { tree_size, root_hash } = checkpoint;
   return { tree_size, root_hash, note, verifier: '', place: NOWHERE };
+}
+
+/**
+ * The restore before which the log, under the name that the head has, went on to more entries than the backup has; null for none. The entries
+ * that the head is of are then in the lost log alone.
+ */
+export function restoreBefore({ note, tree_size }: SignedHead, forks: readonly LogForked[]): LogForked | null {
+  const origin = parseCheckpoint(note)?.origin;
+  const fork = forks.find(({ from_log_id }) => originOf(from_log_id) === origin);
+  return fork !== undefined && tree_size > fork.ledger_entries ? fork : null;
 }

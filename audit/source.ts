@@ -2,7 +2,8 @@
 import type { CreditsEvent } from '../events/credits.ts';
 import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
-import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM } from '../events/streams.ts';
+import type { LogForked } from '../events/service.ts';
+import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM, LOG_IDENTITY_STREAM } from '../events/streams.ts';
 import { recordedAt, refuseForeign, UnreadableEvent } from '../events/unreadable.ts';
 import type { Digests } from './digests.ts';
 import { placeOf, type Violation } from './findings.ts';
@@ -29,6 +30,8 @@ export interface LedgerSource {
   deletedAfter(position: Position): AsyncIterable<string>;
   /** The signed heads that the source holds, in their order. Throws `UnreadableEvent`. */
   heads(as_of: AsOf | null): AsyncIterable<SignedHead>;
+  /** The restores that the log comes from, the first one first. Throws `UnreadableEvent`. */
+  forks(): AsyncIterable<LogForked>;
   /** What the store itself finds missing, where it can look without reading the events. */
   gaps?(): Promise<Violation[]>;
   close(): Promise<void>;
@@ -99,8 +102,20 @@ export function sourceOfLog(log: EventStore): LedgerSource {
         yield { tree_size, root_hash, note, verifier, place: placeOf(event) };
       }
     },
+    async *forks() {
+      for await (const event of log.readStream(LOG_IDENTITY_STREAM))
+        if (event.type === 'LogForked') yield reading(event, forkIn);
+    },
     close: () => log.close(),
   };
+}
+
+function forkIn({ data }: RecordedEvent): LogForked {
+  const fork = data as LogForked;
+  const { from_log_id, backup_id, backup_began_at, ledger_entries } = fork;
+  if (!areStrings(from_log_id, backup_id, backup_began_at) || !Number.isSafeInteger(ledger_entries))
+    throw new TypeError('it is no fork');
+  return fork;
 }
 
 export function until(events: AsyncIterable<RecordedEvent>, as_of: AsOf | null): AsyncIterable<RecordedEvent> {

@@ -1,7 +1,8 @@
 // Restores a backup into an empty event log and a store of files. The first pass over the file proves that it is whole; only the second
-// one writes. A restore that was cut off goes on where it stopped when it is started again with the same file.
+// one writes, and it gives the log an id of its own at its end. A restore that was cut off goes on where it stopped when it is started again with the same file.
 import { Readable } from 'node:stream';
 import type { Blobs } from '../commands/blobs.ts';
+import { forkLog } from '../commands/log-identity.ts';
 import {
   MAX_APPEND_BYTES,
   MAX_APPEND_EVENTS,
@@ -9,6 +10,8 @@ import {
   type RecordedEvent,
   type StoredLog,
 } from '../events/event-store.ts';
+import type { LogForked } from '../events/service.ts';
+import { categoryOf, LOG_IDENTITY_STREAM } from '../events/streams.ts';
 import type { EventLine, FileLine, Line } from './lines.ts';
 import { type OpenBackup, readBackup, type VerifiedBackup, verifyBackup } from './read-backup.ts';
 
@@ -32,13 +35,15 @@ export interface RestoringOptions {
   look?(line: Line): void;
   /** Opens the stores when the first pass has ended; throws to refuse the backup before a store is made. */
   into(): Promise<{ log: StoredLog; blobs: Pick<Blobs, 'put'> }>;
+  /** Wall time in milliseconds. Default the machine's. */
+  now?: () => number;
   /** Called after each batch with the number of events that the log has. */
   restored?(events: number): void;
 }
 
 /** Throws `DamagedBackup` and `LogNotEmpty` before it writes anything; `RestoreConflict` and the stores' errors at any time. */
 export async function restoreBackup(options: RestoringOptions): Promise<VerifiedBackup> {
-  const { open, look, into, restored } = options;
+  const { open, look, into, restored, now = Date.now } = options;
   const backup = await verifyBackup(open, look);
   const { log, blobs } = await into();
   const lines = readBackup(await open());
@@ -47,10 +52,14 @@ export async function restoreBackup(options: RestoringOptions): Promise<Verified
   /** The next event that the log had before; undefined after the last. */
   const nextPresent = async () => (await present.next()).value as RecordedEvent | undefined;
   let events = 0;
+  let is_forked = false;
+  const ledger = { identity: -1, entries: 0 };
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     const each = next.value;
     if (each.kind === 'event') {
       events += 1;
+      if (each.line.stream === LOG_IDENTITY_STREAM) ledger.identity = each.line.revision;
+      if (categoryOf(each.line.stream) === 'credits') ledger.entries += 1;
       const there = await nextPresent();
       if (there) assertSame(each.line, there);
       else if (await batch.add(each.line, each.size_bytes)) restored?.(events);
@@ -58,14 +67,26 @@ export async function restoreBackup(options: RestoringOptions): Promise<Verified
     }
     await batch.flush();
     const more = each.kind === 'first' ? undefined : await nextPresent();
-    if (more) throw notEmpty(more);
+    if (more && (is_forked || !isForkOf(backup, more))) throw notEmpty(more);
+    is_forked ||= more !== undefined;
     if (each.kind === 'deleted') await log.deleteStream(each.line.deleted_stream);
     if (each.kind === 'file')
       await blobs.put(each.line.file, Readable.from(contentOf(each.line, lines), { objectMode: false }));
   }
+  // A log without an id gets its first one from the service.
+  if (!is_forked && ledger.identity >= 0) {
+    const { backup_id, began_at: backup_began_at, log_id: from_log_id } = backup;
+    const fork = { from_log_id, ledger_entries: ledger.entries, backup_id, backup_began_at };
+    if (!(await forkLog(log, ledger.identity, fork, now())))
+      throw new RestoreConflict('another process has given the log another id');
+  }
   restored?.(events);
   return backup;
 }
+
+/** Whether the event is the last one that a restore of this backup appends. */
+const isForkOf = ({ backup_id }: VerifiedBackup, { type, data }: RecordedEvent): boolean =>
+  type === 'LogForked' && (data as LogForked).backup_id === backup_id;
 
 /** The bytes of a file, of which `first` is the first line and the next lines are the rest. */
 async function* contentOf(first: FileLine, lines: AsyncGenerator<Line, void>): AsyncGenerator<Buffer, void> {

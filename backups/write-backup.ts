@@ -5,8 +5,9 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Blobs } from '../commands/blobs.ts';
 import { jobOfBlob, UPLOADS } from '../commands/job-blobs.ts';
+import { logId } from '../commands/log-identity.ts';
 import type { Position, RecordedEvent, StoredLog } from '../events/event-store.ts';
-import { BACKUP_TURN_STREAM, backupStream, jobStream, LOG_IDENTITY_STREAM, urlsStream } from '../events/streams.ts';
+import { BACKUP_TURN_STREAM, backupStream, jobStream, urlsStream } from '../events/streams.ts';
 import { DigestSet } from '../intake/digest-set.ts';
 import { isInBackups } from './keys.ts';
 import {
@@ -86,7 +87,7 @@ async function* linesOf(
 ): AsyncGenerator<string, void> {
   const { backup_id, log, now } = options;
   const first: FirstLine = {
-    ...{ format: FORMAT, version: FORMAT_VERSION, backup_id, log_id: await logId(log), position },
+    ...{ format: FORMAT, version: FORMAT_VERSION, backup_id, log_id: (await logId(log)) ?? '', position },
     began_at: new Date(now).toISOString(),
   };
   yield JSON.stringify(first);
@@ -178,9 +179,4 @@ async function isKnown(file: string, log: StoredLog, position: Position): Promis
     for await (const event of log.readStream(stream, { limit: 1 })) if (event.position <= position) return true;
   }
   return false;
-}
-
-async function logId(log: StoredLog): Promise<string> {
-  for await (const { id } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return id;
-  return '';
 }

@@ -45,6 +45,3 @@ export function openLedgerHeads(log: EventStore, origin: string, signer: NoteSig
     },
   };
 }
-
-/** The name of a log in the heads of its ledger. */
-export const originOf = (log_id: string): string => `url-checker-ledger/${log_id}`;

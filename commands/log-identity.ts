@@ -1,7 +1,7 @@
-// The log's random id. The documents store it, so that the projector notices when the log is another one.
+// The log's random id, which a restored copy has of its own. The documents store it, so that the projector notices when the log is another one.
 import { randomUUID } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
-import type { LogIdentified } from '../events/service.ts';
+import type { LogForked, LogIdentified } from '../events/service.ts';
 import { LOG_IDENTITY_STREAM } from '../events/streams.ts';
 import { metadataOf } from './aggregate.ts';
 
@@ -21,8 +21,24 @@ export async function identifyLog(log: EventStore, actor: string, now: number): 
   return given;
 }
 
-/** Null where the log has none yet. The event's id is the log's, so that damaged data changes nothing. */
+/** Null where the log has none yet. The last event's id is the log's, so that damaged data changes nothing. */
 export async function logId(log: Pick<EventStore, 'readStream'>): Promise<string | null> {
-  for await (const { id } of log.readStream(LOG_IDENTITY_STREAM, { limit: 1 })) return id;
+  for await (const { id } of log.readStream(LOG_IDENTITY_STREAM, { direction: 'backwards', limit: 1 })) return id;
   return null;
+}
+
+/**
+ * Gives a restored log an id of its own, once for each restore: signed heads name the log, and the one that was backed up may have signed
+ * others since. `revision`: of the last event of `LOG_IDENTITY_STREAM`. Returns false when that is another one.
+ */
+export async function forkLog(
+  log: Pick<EventStore, 'append'>,
+  revision: number,
+  fork: Omit<LogForked, 'log_id'>,
+  now: number,
+): Promise<boolean> {
+  const log_id = randomUUID();
+  const metadata = metadataOf({ command_id: randomUUID(), causation_id: log_id, actor: 'admin:backup', now });
+  const event = { id: log_id, type: 'LogForked', data: { log_id, ...fork } satisfies LogForked, metadata };
+  return (await log.append(LOG_IDENTITY_STREAM, revision, [event])).ok;
 }

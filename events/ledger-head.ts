@@ -22,3 +22,6 @@ export const LEDGER_HEADS_EVENTS = {
 };
 export type LedgerHeadSigned = DataOf<typeof LEDGER_HEADS_EVENTS.LedgerHeadSigned>;
 export type LedgerHeadsEvent = EventsOf<typeof LEDGER_HEADS_EVENTS>;
+
+/** The name of a log in the heads of its ledger. */
+export const originOf = (log_id: string): string => `url-checker-ledger/${log_id}`;

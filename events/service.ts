@@ -1,5 +1,5 @@
-// The category `service`. The stream `service-log` holds the log's identity, which the process that opens a new log appends; the stream
-// `service-maintenance` says when administrators turned maintenance mode on and off; `service-backups` says which backup runs.
+// The category `service`. The stream `service-log` holds the log's identity, which the process that opens a new log appends, and the new one
+// that each restore gives to its copy; the stream `service-maintenance` says when administrators turned maintenance mode on and off; `service-backups` says which backup runs.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
@@ -8,8 +8,17 @@ const LOG_IDENTITY_EVENTS = {
   LogIdentified: event({
     log_id: Type.String({ format: 'uuid', description: 'A random id: only a copy of this log has the same.' }),
   }),
+  /** The log was restored from a backup: from here on it is another log than the one that was backed up, which may have gone on. */
+  LogForked: event({
+    log_id: Type.String({ format: 'uuid', description: 'The random id of this copy.' }),
+    from_log_id: Type.String({ format: 'uuid', description: 'The id that the log had when it was backed up.' }),
+    ledger_entries: Type.Integer({ minimum: 0, description: 'The ledger entries that both logs have.' }),
+    backup_id: Type.String(),
+    backup_began_at: Type.String({ format: 'date-time' }),
+  }),
 };
 export type LogIdentified = DataOf<typeof LOG_IDENTITY_EVENTS.LogIdentified>;
+export type LogForked = DataOf<typeof LOG_IDENTITY_EVENTS.LogForked>;
 
 export const MAX_MAINTENANCE_MESSAGE_CHARS = 500;
 

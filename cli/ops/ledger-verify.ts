@@ -1,9 +1,10 @@
 // `ledger verify`: replays every account from the log alone, and names each entry that breaks a rule.
 import { RULES, type Violation } from '../../audit/findings.ts';
-import { problemOfHead } from '../../audit/heads.ts';
+import { problemOfHead, restoreBefore } from '../../audit/heads.ts';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { type AsOf, isAfter, type LedgerSource, type SignedHead } from '../../audit/source.ts';
 import type { AuditReport } from '../../audit/types.ts';
+import type { LogForked } from '../../events/service.ts';
 import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
@@ -38,19 +39,47 @@ export async function verify(
   const note = (violation: Violation) => {
     if (shown.length < SHOWN) shown.push(violation);
   };
-  const source = open((violation) => {
+  const foundInSource = (violation: Violation) => {
     damaged += 1;
     note(violation);
-  });
-  const report = await audit(source, wanted, note);
+  };
+  const source = open(foundInSource);
+  const lost: string[] = [];
+  const forks = await forksOf(source, foundInSource);
+  const isOfLost = (head: SignedHead) => {
+    const fork = restoreBefore(head, forks);
+    if (fork !== null) lost.push(lostHead(head, fork));
+    return fork !== null;
+  };
+  const { heads, since: since_head = null } = wanted;
+  const kept = heads.kept.filter((head) => !isOfLost(head));
+  const report = await audit(source, { ...wanted, heads: { ...heads, kept } }, note);
   report.violations += damaged;
-  const since = wanted.since ? await sinceHead(source, wanted.since.tree_size) : null;
-  const printed = { ...report, found: shown, ...(since && { since_head: since }) };
+  const since = since_head && (await sinceHead(source, sizeWithin(since_head, forks)));
+  const printed = { ...report, found: shown, not_proved: lost, ...(since && { since_head: since }) };
   if (run.json) run.out.write(`${JSON.stringify(printed, null, 2)}\n`);
-  else run.out.write(`${since === null ? '' : textOfSince(since)}${textOf(report, shown)}`);
+  else run.out.write(`${since === null ? '' : textOfSince(since)}${textOf(report, shown, lost)}`);
   if (report.violations > 0) return EXIT.violation;
-  return report.later > 0 ? EXIT.unknown : EXIT.clean;
+  return report.later > 0 || lost.length > 0 ? EXIT.unknown : EXIT.clean;
 }
+
+async function forksOf(source: LedgerSource, found: (violation: Violation) => void): Promise<LogForked[]> {
+  try {
+    return await Array.fromAsync(source.forks());
+  } catch (error) {
+    if (!(error instanceof UnreadableEvent)) throw error;
+    found({ rule: 'unreadable', ...error.place, message: error.message });
+    return [];
+  }
+}
+
+const lostHead = ({ tree_size }: SignedHead, { backup_began_at, ledger_entries }: LogForked) =>
+  `the head of ${count(tree_size, 'entry', 'entries')} was signed after the backup of ${backup_began_at}, of ${count(ledger_entries, 'entry', 'entries')}, ` +
+  'that this log was restored from: keep a new head';
+
+/** The entries of a kept head that are in this log too. */
+const sizeWithin = (head: SignedHead, forks: readonly LogForked[]): number =>
+  restoreBefore(head, forks)?.ledger_entries ?? head.tree_size;
 
 export interface Wanted {
   as_of: AsOf | null;
@@ -137,7 +166,7 @@ async function listedHeads(source: LedgerSource, as_of: AsOf | null, wrong: Viol
   return listed;
 }
 
-function textOf(report: AuditReport, shown: readonly Violation[]): string {
+function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly string[]): string {
   const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations, later } =
     report;
   const waiting = [
@@ -154,6 +183,7 @@ function textOf(report: AuditReport, shown: readonly Violation[]): string {
     ...waiting.filter(([number]) => number > 0).map(([number, what]) => `in progress: ${number} ${what}`),
     ...shown.map(lineOf),
     ...(violations > shown.length ? [`… and ${count(violations - shown.length, 'violation')} more`] : []),
+    ...lost.map((message) => `not proved: ${message}`),
     ...(later > 0
       ? [
           `not judged: ${count(later, 'event')} written by a later version of the service: run the audit of that version`,

@@ -5,8 +5,9 @@ import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-we
 import { openNoteSigner } from '../../audit/signed-note.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
-import { openLedgerHeads, originOf } from '../../commands/ledger-heads.ts';
+import { openLedgerHeads } from '../../commands/ledger-heads.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
+import { originOf } from '../../events/ledger-head.ts';
 import { openContinuousAudit } from '../../processes/ledger-audit.ts';
 import { type Mailer, tellingMailer } from '../../processes/mail.ts';
 import { runProcesses } from '../../processes/processes.ts';

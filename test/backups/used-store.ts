@@ -1,4 +1,5 @@
 // A used store: jobs that ended, one that was purged, a user who was erased, events with sealed fields, stored files.
+import { strict as assert } from 'node:assert';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ import { openJobs } from '../../commands/job.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import { openErasures, openUserAggregate, see } from '../../commands/user.ts';
 import type { EventStore, RecordedEvent, StoredLog } from '../../events/event-store.ts';
-import { personalKeyStream, userStream } from '../../events/streams.ts';
+import { LOG_IDENTITY_STREAM, personalKeyStream, userStream } from '../../events/streams.ts';
 import { openPurger } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
 import { settleJobs } from '../../processes/settlement.ts';
@@ -97,6 +98,14 @@ export async function eventsOf(log: StoredLog): Promise<string[]> {
   const deleted = new Set(await Array.fromAsync(log.deletedStreams()));
   const events: string[] = [];
   for await (const event of log.readAll()) if (!deleted.has(event.stream)) events.push(bytesOf(event));
+  return events;
+}
+
+/** Those that a restore has brought, without the last one, which forks the log. */
+export async function restoredEventsOf(log: StoredLog): Promise<string[]> {
+  const events = await eventsOf(log);
+  const [stream, , , type] = JSON.parse(events.pop()!);
+  assert.deepEqual([stream, type], [LOG_IDENTITY_STREAM, 'LogForked']);
   return events;
 }
 

@@ -10,7 +10,7 @@ import { openS3Blobs, type S3Blobs } from '../../adapters/blobs/s3/s3-blobs.ts';
 import { verifyBackup } from '../../backups/read-backup.ts';
 import { restoreBackup } from '../../backups/restore-backup.ts';
 import { writeBackup } from '../../backups/write-backup.ts';
-import { eventsOf, filesOf, openWorld, use, type World } from '../backups/used-store.ts';
+import { eventsOf, filesOf, openWorld, restoredEventsOf, use, type World } from '../backups/used-store.ts';
 import { findMinio, type Minio, startMinio } from '../support/minio.ts';
 import { listedSuites } from '../support/server-suites.ts';
 
@@ -33,7 +33,7 @@ else {
     const open = async () => (await blobs.get(key))!;
     t.is((await verifyBackup(open)).sha256, written.sha256);
     await restoreBackup({ open, into: async () => ({ log: target.stored_log, blobs: others }) });
-    t.deepEqual(await eventsOf(target.stored_log), await eventsOf(world.stored_log));
+    t.deepEqual(await restoredEventsOf(target.stored_log), await eventsOf(world.stored_log));
     t.deepEqual(await filesOf(others), await filesOf(blobs));
   });
 
