@@ -43,13 +43,15 @@ export interface Resolver {
 }
 
 const CACHED_NAMES = 50_000;
+/** Of all cached names together. */
+const CACHED_ADDRESSES = 400_000;
 const MIN_TTL_S = 5;
 const MAX_TTL_S = 300;
 const NOT_FOUND_TTL_S = 30;
 const FAILED_TTL_S = 5;
 const RECENT_MS = 10_000;
-/** Addresses used of a name; no site needs more. */
-const MAX_ADDRESSES = 32;
+/** Addresses used of a name. The connect time is over before a client has tried more. */
+const MAX_ADDRESSES = 128;
 
 interface Entry {
   vetted: Vetted;
@@ -58,7 +60,11 @@ interface Entry {
 
 /** The resolver vets all addresses of a name. One refused address refuses the name, because it may be an attack. */
 export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => number): Resolver {
-  const cache = new LRUCache<string, Entry>({ max: CACHED_NAMES });
+  const cache = new LRUCache<string, Entry>({
+    max: CACHED_NAMES,
+    maxSize: CACHED_ADDRESSES,
+    sizeCalculation: ({ vetted }) => (vetted.ok ? vetted.addresses.length : 1),
+  });
   const waiting = new Map<string, { asked_at: number; callbacks: ((vetted: Vetted) => void)[] }>();
 
   function vet(addresses: readonly string[], own = false): Vetted {

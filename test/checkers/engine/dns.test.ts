@@ -120,10 +120,12 @@ test('hundreds of unanswered names do not delay a name with an answer', async (t
   t.true((await ends).every(({ status }) => status === 'rejected'));
 });
 
+const THIRTY_NINE_REFUSE = Array.from({ length: 39 }, (_, i) => `127.0.0.${i + 2}`);
 const WAYS: readonly [what: string, listens: '127.0.0.1' | '::1', addresses: Zone[string]][] = [
   ['IPv6 refuses, IPv4 answers', '127.0.0.1', { a: ['127.0.0.1'], aaaa: ['::1'] }],
   ['IPv4 refuses, IPv6 answers', '::1', { a: ['127.0.0.1'], aaaa: ['::1'] }],
   ['the first of three refuses', '127.0.0.1', { a: ['127.0.0.2', '127.0.0.1'], aaaa: ['::1'] }],
+  ['the last of forty, the others refuse', '127.0.0.1', { a: [...THIRTY_NINE_REFUSE, '127.0.0.1'] }],
   // Nobody has this address: packets to it are lost, or refused at once where there is no route.
   ['IPv4 never answers, IPv6 does', '::1', { a: ['192.0.2.1'], aaaa: ['::1'] }],
   ['the first of two never answers', '127.0.0.1', { a: ['192.0.2.1', '127.0.0.1'] }],
