@@ -1,4 +1,4 @@
-// Reads request bodies, JSON and raw bytes, each up to a limit.
+// Reads request bodies, JSON and raw bytes, each up to a limit. Decision 177 says why koa-body does not.
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { HttpError, ValidationError } from '../errors.ts';
