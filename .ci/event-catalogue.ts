@@ -2,6 +2,8 @@
 // every field, an event in the history of this version. Fails when it had to write: look at the change and commit it.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ANSWER_TABLES } from '../analysis/answers.ts';
+import { definitions } from '../analysis/tables.ts';
 import { EVENTS_COLUMNS, fieldColumns, SHARED_COLUMNS } from '../analysis/views.ts';
 import type { EventSpec } from '../events/event-spec.ts';
 import { type EventType, VOCABULARY } from '../events/vocabulary.ts';
@@ -116,7 +118,23 @@ then one for each field, of the type that the third column of its table names. F
 | column | type |
 |---|---|
 ${EVENTS_COLUMNS.map(({ name, type }) => `| \`${name}\` | ${type} |\n`).join('')}
-${sections.join('\n')}`;
+Four more tables answer most questions. Times are points in time; SQL shows them in its time zone, UTC until \`SET TimeZone\` names another.
+
+${ANSWER_TABLES.map(answerTable).join('\n')}
+All tables are [defined](#definitions) at the end of this page.
+
+${sections.join('\n')}
+## Definitions
+
+\`\`\`sql
+${definitions().join('\n')}
+\`\`\`
+`;
+}
+
+function answerTable({ name, means, columns }: (typeof ANSWER_TABLES)[number]): string {
+  const rows = columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.means)} |\n`);
+  return `### ${name}\n\n${means}\n\n| column | type | |\n|---|---|---|\n${rows.join('')}`;
 }
 
 function section(type: string, { schema, upcasters, personal }: EventSpec, comments: Comments): string {

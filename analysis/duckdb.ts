@@ -1,19 +1,9 @@
-// DuckDB over events: a database in a temporary folder, with the table `events` and a view for each type. It goes when it is closed.
+// A database of DuckDB: one in a temporary folder that goes when it is closed, or a file that stays.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type {
-  DuckDBConnection,
-  DuckDBDataChunk,
-  DuckDBResult,
-  DuckDBTimestampValue,
-  DuckDBType,
-  DuckDBValue,
-  DuckDBValueConverter,
-} from '@duckdb/node-api';
-import type { Metadata, RecordedEvent } from '../events/event-store.ts';
-import { categoryOf } from '../events/streams.ts';
-import { EVENTS_COLUMNS, quoted } from './views.ts';
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api';
+import { rowsOf, type Value } from './values.ts';
 
 /** DuckDB is not installed, or not for this platform. */
 class NoDuckDb extends Error {
@@ -25,17 +15,9 @@ export class SqlError extends Error {
   readonly code = 'sql_error';
 }
 
+export type DuckDb = typeof import('@duckdb/node-api');
+
 const MEMORY = '400MB';
-/** Rows of a chunk of DuckDB's. */
-const ROWS = 2_048;
-/** A chunk ends with the event that brings its data to this many characters: one may have a thousand URLs. */
-const CHUNK_CHARS = 4 * 2 ** 20;
-
-/** The appender gives its rows to the database after so many characters of data. */
-const FLUSH_CHARS = 16 * 2 ** 20;
-
-/** A value as JSON has it. Numbers beyond JSON's are texts, times are ISO 8601, and maps are lists of keys and values. */
-export type Value = null | boolean | number | string | readonly Value[] | { readonly [name: string]: Value };
 
 export interface Rows {
   columns: readonly string[];
@@ -43,21 +25,27 @@ export interface Rows {
   rows: AsyncIterable<readonly (readonly Value[])[]>;
 }
 
-export interface EventDatabase {
+/** Either the rows or the chunks of `result` are read. */
+export interface Result extends Rows {
+  result: DuckDBResult;
+}
+
+export interface Database {
+  duckdb: DuckDb;
+  connection: DuckDBConnection;
   /** Throws `SqlError`. */
   run(sql: string): Promise<unknown>;
+  /** All rows. Throws `SqlError`. */
+  all(sql: string): Promise<readonly (readonly Value[])[]>;
   /** Rows come as they are read. Throws `SqlError`. */
-  stream(sql: string): Promise<Rows>;
-  /** Adds to the table `events`. Returns how many there were. Throws `SqlError` where they take too much memory, and what `events` throws. */
-  load(events: AsyncIterable<RecordedEvent>): Promise<number>;
-  connection: DuckDBConnection;
+  stream(statement: string | DuckDBPreparedStatement): Promise<Result>;
+  /** Another connection, for what goes on while rows are read. */
+  connect(): Promise<DuckDBConnection>;
   close(): Promise<void>;
 }
 
-type DuckDb = typeof import('@duckdb/node-api');
-
-/** It has the table `events`, and no views. Throws `NoDuckDb`. */
-export async function openEventDatabase(): Promise<EventDatabase> {
+/** Opens the file, or without one a database that nothing is left of. Its time zone is UTC. Throws `NoDuckDb`. */
+export async function openDatabase(file?: string): Promise<Database> {
   const duckdb = await loadDuckDb();
   const folder = mkdtempSync(join(tmpdir(), 'url-checker-events-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -69,27 +57,28 @@ export async function openEventDatabase(): Promise<EventDatabase> {
   };
   process.once('exit', atExit);
   try {
-    const instance = await duckdb.DuckDBInstance.create(join(folder, 'events.duckdb'), {
+    const instance = await duckdb.DuckDBInstance.create(file ?? join(folder, 'events.duckdb'), {
       memory_limit: MEMORY,
       temp_directory: join(folder, 'spilled'),
-    });
+    }).catch(blame);
     const connection = await instance.connect();
     running = connection;
-    const columns = EVENTS_COLUMNS.map(({ name, type }) => `${quoted(name)} ${type}`);
-    await connection.run(`CREATE TABLE events (${columns.join(', ')})`);
+    await connection.run("SET TimeZone = 'UTC'");
+    const stream: Database['stream'] = async (statement) => {
+      const zone = await timeZone(connection);
+      const reading = typeof statement === 'string' ? connection.stream(statement) : statement.stream();
+      const result = await reading.catch(blame);
+      return { result, columns: result.deduplicatedColumnNames(), rows: blaming(rowsOf(duckdb, result, zone)) };
+    };
     return {
+      ...{ duckdb, connection, stream },
+      connect: () => instance.connect(),
       run: (sql) => connection.run(sql).catch(blame),
-      async stream(sql) {
-        const result = await connection.stream(sql).catch(blame);
-        return { columns: result.deduplicatedColumnNames(), rows: rowsOf(duckdb, result) };
+      async all(sql) {
+        const all = [];
+        for await (const rows of (await stream(sql)).rows) all.push(...rows);
+        return all;
       },
-      load: (events) =>
-        load(duckdb, connection, events).catch((error: Error) => {
-          // Other errors may be those of the events' source.
-          if (isOfMemory(error.message)) tooLarge(error);
-          throw error;
-        }),
-      connection,
       async close() {
         connection.closeSync();
         instance.closeSync();
@@ -104,6 +93,11 @@ export async function openEventDatabase(): Promise<EventDatabase> {
   }
 }
 
+async function timeZone(connection: DuckDBConnection): Promise<string> {
+  const result = await connection.runAndReadAll("SELECT current_setting('TimeZone')");
+  return result.getRows()[0]![0] as string;
+}
+
 /** Loaded by the commands that need it: it is an optional dependency, and takes tens of megabytes. */
 async function loadDuckDb(): Promise<DuckDb> {
   try {
@@ -114,6 +108,15 @@ async function loadDuckDb(): Promise<DuckDb> {
   }
 }
 
+async function* blaming<Each>(rows: AsyncGenerator<Each>): AsyncGenerator<Each> {
+  try {
+    yield* rows;
+  } catch (error) {
+    blame(error);
+  }
+}
+
+/** Throws what DuckDB says as `SqlError`. */
 export function blame(cause: unknown): never {
   const { message } = cause as Error;
   if (isOfMemory(message)) tooLarge(cause);
@@ -121,104 +124,15 @@ export function blame(cause: unknown): never {
 }
 
 /** Where it appends, DuckDB does not name the error. */
-const isOfMemory = (message: string) =>
+export const isOfMemory = (message: string) =>
   ['Out of Memory Error:', 'failed to pin block', 'failed to allocate block'].some((text) => message.includes(text));
 
 /** What DuckDB itself advises are settings, which are locked. */
-function tooLarge(cause: unknown): never {
+export function tooLarge(cause: unknown): never {
   const text =
     'this takes more memory than it gets: choose fewer events, by --type, --from or --to, or export them as JSON lines for a DuckDB of your own';
   throw new SqlError(text, { cause });
 }
 
-async function* rowsOf(
-  { DuckDBTypeId: Id, JsonDuckDBValueConverter: toJson }: DuckDb,
-  result: DuckDBResult,
-): AsyncGenerator<Value[][]> {
-  const convert: DuckDBValueConverter<Value> = (value, type, converter) => {
-    if (value === null) return null;
-    switch (type.typeId) {
-      case Id.BIGINT:
-      case Id.UBIGINT:
-      case Id.HUGEINT:
-      case Id.UHUGEINT:
-        return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-      case Id.DECIMAL:
-        return Number(value.toString());
-      case Id.TIMESTAMP:
-      case Id.TIMESTAMP_TZ:
-        return timeText((value as DuckDBTimestampValue).micros, value);
-      default:
-        return toJson(value, type, converter as never) as Value;
-    }
-  };
-  // Only the result's types say what is JSON.
-  const are_json = result.columnTypes().map(({ alias }) => alias === 'JSON');
-  const parsed = (value: Value, n: number): Value =>
-    are_json[n] && value !== null ? (JSON.parse(value as string) as Value) : value;
-  try {
-    for await (const rows of result.yieldConvertedRows(convert)) {
-      yield are_json.includes(true) ? rows.map((row) => row.map(parsed)) : rows;
-    }
-  } catch (error) {
-    blame(error);
-  }
-}
-
-/** Years beyond those of JavaScript, and infinity, as DuckDB writes them. */
-function timeText(micros: bigint, value: unknown): string {
-  const time = new Date(Number(micros / 1000n));
-  return Number.isNaN(time.getTime()) ? String(value) : time.toISOString();
-}
-
-async function load(
-  { DuckDBDataChunk: Chunk, VARCHAR, TIMESTAMP, BIGINT, DuckDBTimestampValue: Timestamp }: DuckDb,
-  connection: DuckDBConnection,
-  events: AsyncIterable<RecordedEvent>,
-): Promise<number> {
-  const types = EVENTS_COLUMNS.map(({ type }): DuckDBType => ({ TIMESTAMP, BIGINT })[type] ?? VARCHAR);
-  const timeOf = ({ at }: Metadata) => {
-    const time = Date.parse(at);
-    return Number.isNaN(time) ? null : new Timestamp(BigInt(time) * 1000n);
-  };
-  const appender = await connection.createAppender('events');
-  // One for all: a chunk's memory is not JavaScript's, and goes only when the garbage collector finds the chunk.
-  const chunk: DuckDBDataChunk = Chunk.create(types);
-  let columns: DuckDBValue[][] = types.map(() => []);
-  let [loaded, rows, chars, held] = [0, 0, 0, 0];
-  function append(): void {
-    chunk.reset();
-    chunk.rowCount = rows;
-    chunk.setColumns(columns);
-    appender.appendDataChunk(chunk);
-    columns = types.map(() => []);
-    loaded += rows;
-    held += chars;
-    // What the appender holds is beyond DuckDB's limit of memory, and by itself it holds 204,800 rows.
-    if (held >= FLUSH_CHARS) {
-      appender.flushSync();
-      held = 0;
-    }
-    [rows, chars] = [0, 0];
-  }
-  try {
-    for await (const event of events) {
-      const { position, stream, revision, type, id, data, metadata } = event;
-      const { actor, command_id, causation_id, version = 1 } = metadata;
-      const text = JSON.stringify(data);
-      const cells = [
-        ...[position, timeOf(metadata), stream, categoryOf(stream), BigInt(revision), type, id],
-        ...[actor ?? null, command_id ?? null, causation_id ?? null, BigInt(version), text],
-      ];
-      for (let n = 0; n < cells.length; n += 1) columns[n]!.push(cells[n]!);
-      rows += 1;
-      chars += text.length;
-      if (rows === ROWS || chars >= CHUNK_CHARS) append();
-    }
-    if (rows > 0) append();
-    appender.flushSync();
-  } finally {
-    appender.closeSync();
-  }
-  return loaded;
-}
+/** A text as SQL writes it. */
+export const sqlText = (value: string): string => `'${value.replaceAll("'", "''")}'`;

@@ -7,6 +7,8 @@ import { isPast, type Selection, selects, startOf, storeFilter } from './selecti
 export interface EventSource {
   /** The selected events in log order. Throws `UnreadableEvent`. */
   events(selection: Selection): AsyncIterable<RecordedEvent>;
+  /** The position of the last event, where it is known before all are read. */
+  end?(): Promise<Position>;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,7 @@ export function sourceOfLog(log: EventStore): EventSource {
       const from = startOf(selection, head);
       yield* selected(recorded(log, selection, from), selection);
     },
+    end: () => log.head(),
     close: () => log.close(),
   };
 }

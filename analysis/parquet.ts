@@ -1,26 +1,56 @@
 // Events as Parquet: written and read by DuckDB. The columns are those of the table `events`.
 import type { RecordedEvent } from '../events/event-store.ts';
-import { openEventDatabase, type Rows } from './duckdb.ts';
+import { blame, type Database, openDatabase, type Result, type Rows, sqlText } from './duckdb.ts';
 import { type EventSource, selected } from './event-source.ts';
+import { eventsTable, load } from './loading.ts';
 import { type Selection, startOf } from './selection.ts';
+import { quoted } from './views.ts';
 
 const GROUP_ROWS = 20_480;
 const GROUP_BYTES = '16MB';
 
 /** Writes the events to a file, which keeps its permissions. Returns how many there were. */
 export async function writeParquet(path: string, events: AsyncIterable<RecordedEvent>): Promise<number> {
-  const database = await openEventDatabase();
+  const database = await openDatabase();
   try {
-    const loaded = await database.load(events);
-    // A group of rows is in memory before it is written, whatever the limit says. One thread writes the rows in their order.
-    await database.run("SET threads = 1; SET memory_limit = '1GB'; SET preserve_insertion_order = false");
-    const groups = `ROW_GROUP_SIZE ${GROUP_ROWS}, ROW_GROUP_SIZE_BYTES '${GROUP_BYTES}'`;
-    await database.run(
-      `COPY events TO ${text(path)} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, ${groups})`,
-    );
+    await database.run(eventsTable('events'));
+    const loaded = await load(database, events, 'events');
+    await copyToParquet(database, 'events', path);
     return loaded;
   } finally {
     await database.close();
+  }
+}
+
+/** Writes a table to a file, which keeps its permissions. */
+export async function copyToParquet({ run }: Pick<Database, 'run'>, table: string, path: string): Promise<void> {
+  // A group of rows is in memory before it is written, whatever the limit says. One thread writes the rows in their order.
+  await run("SET threads = 1; SET memory_limit = '1GB'; SET preserve_insertion_order = false");
+  const groups = `ROW_GROUP_SIZE ${GROUP_ROWS}, ROW_GROUP_SIZE_BYTES '${GROUP_BYTES}'`;
+  await run(`COPY ${table} TO ${sqlText(path)} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false, ${groups})`);
+}
+
+/** Writes the rows of a result to a file, which keeps its permissions. */
+export async function copyRows(database: Database, { result, columns }: Result, path: string): Promise<void> {
+  // The first connection still reads.
+  const connection = await database.connect();
+  try {
+    const types = result.columnTypes();
+    const made = columns.map((name, n) => `${quoted(name)} ${types[n]}`);
+    await connection.run(`CREATE TABLE loaded.answer (${made.join(', ')})`);
+    const appender = await connection.createAppender('answer', 'loaded');
+    try {
+      for await (const chunk of result) appender.appendDataChunk(chunk);
+    } finally {
+      appender.closeSync();
+    }
+    await connection.run(
+      `COPY loaded.answer TO ${sqlText(path)} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)`,
+    );
+  } catch (error) {
+    blame(error);
+  } finally {
+    connection.closeSync();
   }
 }
 
@@ -28,11 +58,11 @@ export async function writeParquet(path: string, events: AsyncIterable<RecordedE
 export function sourceOfParquet(path: string): EventSource {
   return {
     async *events(selection) {
-      const database = await openEventDatabase();
+      const database = await openDatabase();
       try {
         const { rows } = await database.stream(`
-          SELECT position, recorded_at, stream, revision, type, id, actor, command_id, causation_id, version, data::JSON
-          FROM read_parquet(${text(path)})`);
+          SELECT position, recorded_at::TIMESTAMPTZ, stream, revision, type, id, actor, command_id, causation_id, version, data::JSON
+          FROM read_parquet(${sqlText(path)})`);
         yield* selected(eventsOf(rows, selection), selection);
       } finally {
         await database.close();
@@ -72,5 +102,3 @@ function eventOf(row: Cells): RecordedEvent {
   const metadata = { command_id, causation_id, actor, at: at ?? '', ...(version > 1 && { version }) };
   return { position, stream, revision, id, type, data, metadata };
 }
-
-const text = (value: string) => `'${value.replaceAll("'", "''")}'`;

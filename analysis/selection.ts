@@ -70,6 +70,15 @@ export function selects(selection: Selection): (event: RecordedEvent) => boolean
   };
 }
 
+/**
+ * Whether events of a type may be read because somebody who chose them asks for the type as well, such as SQL: one that no option names is
+ * let through when no option names types, but for the keys of personal data.
+ */
+export function namedTypes({ streams, categories, types }: Selection): (type: string) => boolean {
+  const keys_are_named = streams !== null || categories?.includes(KEYS.category) || types?.includes(KEYS.type);
+  return (type) => (types === null || types.includes(type)) && (type !== KEYS.type || keys_are_named === true);
+}
+
 function isWithin(
   event: RecordedEvent,
   point: Point | null,

@@ -1,4 +1,5 @@
-// The events as tables for SQL: `events` has a row for each event, and each type has a view whose columns are the fields of its schema.
+// The events as tables for SQL: `events` has a row for each event, and each type a row for each event of its own, whose columns are the
+// fields of its schema.
 import { EVENT_TYPES, type EventType } from '../events/vocabulary.ts';
 
 interface AnySchema {
@@ -18,10 +19,15 @@ export interface SqlColumn {
   type: string;
 }
 
+/** A point in time, whatever the time zone of the session is. */
+const INSTANT = 'TIMESTAMP WITH TIME ZONE';
+/** Fields that hold a time, in schemas that only say that it is a text. */
+const NAME_OF_TIME = /_(?:at|start|end)$/;
+
 /** The columns of `events`. */
 export const EVENTS_COLUMNS: readonly SqlColumn[] = [
   { name: 'position', type: 'VARCHAR' },
-  { name: 'recorded_at', type: 'TIMESTAMP' },
+  { name: 'recorded_at', type: INSTANT },
   { name: 'stream', type: 'VARCHAR' },
   { name: 'category', type: 'VARCHAR' },
   { name: 'revision', type: 'BIGINT' },
@@ -37,32 +43,39 @@ export const EVENTS_COLUMNS: readonly SqlColumn[] = [
 export const SHARED_COLUMNS = ['position', 'recorded_at', 'stream', 'revision', 'actor'] as const;
 const TAKEN: ReadonlySet<string> = new Set(SHARED_COLUMNS);
 
-/** The columns of a type's view for the fields of its data. A field that is named like one of `SHARED_COLUMNS` has `data_` before it. */
+/** The columns of a type for the fields of its data. A field that is named like one of `SHARED_COLUMNS` has `data_` before it. */
 export const fieldColumns = (type: EventType): readonly (SqlColumn & { field: string })[] =>
   Object.entries((EVENT_TYPES[type].schema as AnySchema).properties ?? {}).map(([field, schema]) => ({
     ...{ field, name: TAKEN.has(field) ? `data_${field}` : field },
-    type: sqlTypeOf(schema),
+    type: sqlTypeOf(schema, field),
   }));
 
-/** What follows `CREATE VIEW "…" AS`. */
-export function viewOf(type: EventType): string {
+/** The query that makes the rows of a type from a table with the columns of `events`. */
+export function rowsOfType(type: EventType, table: string): string {
   const fields = fieldColumns(type);
   const shared = SHARED_COLUMNS.join(', ');
-  if (fields.length === 0) return `SELECT ${shared} FROM events WHERE type = '${type}'`;
-  const shape = JSON.stringify(Object.fromEntries(fields.map(({ field, type }) => [field, type])));
+  if (fields.length === 0) return `SELECT ${shared} FROM ${table} WHERE type = '${type}'`;
+  const shape = shapeOf(Object.fromEntries(fields.map(({ field, type }) => [field, type])));
   const columns = fields.map(({ field, name }) => `fields_.${quoted(field)} AS ${quoted(name)}`);
   return `SELECT ${shared}, ${columns.join(', ')}
-    FROM (SELECT *, json_transform(data, '${shape}') AS fields_ FROM events WHERE type = '${type}')`;
+    FROM (SELECT *, json_transform(data, ${shape}) AS fields_ FROM ${table} WHERE type = '${type}')`;
 }
+
+/** The second argument of `json_transform`. */
+export const shapeOf = (fields: Readonly<Record<string, string>>): string => `'${JSON.stringify(fields)}'`;
 
 export const EVENT_VIEWS = Object.keys(EVENT_TYPES) as readonly EventType[];
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-function sqlTypeOf(schema: AnySchema): string {
+function sqlTypeOf(schema: AnySchema, name = ''): string {
   const others = schema.anyOf?.filter(({ type }) => type !== 'null');
-  if (others) return others.length === 1 ? sqlTypeOf(others[0]!) : 'JSON';
-  if (schema.enum) return schema.enum.every((each) => typeof each === 'string' || each === null) ? 'VARCHAR' : 'JSON';
+  if (others) {
+    if (others.length === 1) return sqlTypeOf(others[0]!, name);
+    return others.every(({ properties }) => properties) ? structOf(merged(others)) : 'JSON';
+  }
+  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  if (values?.every((each) => typeof each === 'string' || each === null)) return 'VARCHAR';
   switch (schema.type) {
     case 'integer':
       return 'BIGINT';
@@ -71,7 +84,7 @@ function sqlTypeOf(schema: AnySchema): string {
     case 'boolean':
       return 'BOOLEAN';
     case 'string':
-      return schema.format === 'date-time' ? 'TIMESTAMP' : 'VARCHAR';
+      return schema.format === 'date-time' || NAME_OF_TIME.test(name) ? INSTANT : 'VARCHAR';
     case 'array':
       return `${sqlTypeOf(schema.items!)}[]`;
     case 'object':
@@ -84,6 +97,18 @@ function sqlTypeOf(schema: AnySchema): string {
 function structOf({ properties = {}, patternProperties }: AnySchema): string {
   const [value] = Object.values(patternProperties ?? {});
   if (value) return `MAP(VARCHAR, ${sqlTypeOf(value)})`;
-  const fields = Object.entries(properties).map(([name, schema]) => `${quoted(name)} ${sqlTypeOf(schema)}`);
+  const fields = Object.entries(properties).map(([name, schema]) => `${quoted(name)} ${sqlTypeOf(schema, name)}`);
   return fields.length === 0 ? 'JSON' : `STRUCT(${fields.join(', ')})`;
+}
+
+/** One schema of an object that has the fields of all. */
+function merged(schemas: readonly AnySchema[]): AnySchema {
+  const properties: Record<string, AnySchema> = {};
+  for (const schema of schemas) {
+    for (const [name, field] of Object.entries(schema.properties!)) {
+      const other = properties[name];
+      properties[name] = other?.properties && field.properties ? merged([other, field]) : field;
+    }
+  }
+  return { type: 'object', properties };
 }

@@ -62,7 +62,7 @@ else {
 async function measure(folder: string): Promise<Measured> {
   const env = { DATA_DIR: folder };
   const [out, err] = [process.stdout, process.stderr];
-  const source = await openSource({ values: {}, arguments: [], env, json: false, folder, out, err });
+  const source = await openSource({ values: {}, arguments: [], env, json: false, folder, in: process.stdin, out, err });
   const audit = openLedgerAudit({ found: () => {} });
   const began = performance.now();
   const [cpu, judging] = [process.cpuUsage(), process.threadCpuUsage()];

@@ -20,6 +20,7 @@ try {
   process.exitCode = await runOps(process.argv.slice(2), {
     env: process.env,
     folder: userFolder(),
+    in: process.stdin,
     out: process.stdout,
     err: process.stderr,
   });

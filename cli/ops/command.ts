@@ -26,6 +26,7 @@ export interface Run {
   json: boolean;
   /** Paths of files are relative to it. */
   folder: string;
+  in: NodeJS.ReadableStream;
   out: NodeJS.WritableStream;
   err: NodeJS.WritableStream;
 }

@@ -1,38 +1,107 @@
 // `events query` answers SQL over the log.
-import type { Value } from '../../analysis/duckdb.ts';
-import { type Answer, queryEvents } from '../../analysis/query.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Rows } from '../../analysis/duckdb.ts';
+import { openQuery, type Parameters } from '../../analysis/query.ts';
+import type { Value } from '../../analysis/values.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
-import { type Command, EXIT, type Run } from './command.ts';
-import { EVENTS_FILE, FROM, openEvents, SELECTING, selectionOf, TO, UNSEAL } from './events-options.ts';
-import { FORMAT, formatOf } from './events-read.ts';
-import { csvLine, type Format } from './events-text.ts';
-import { openOutput } from './output-file.ts';
+import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { EVENTS_FILE, FROM, oneOf, openEvents, SELECTING, selectionOf, TO, UNSEAL } from './events-options.ts';
+import { csvLine } from './events-text.ts';
+import { readingProgress } from './log-progress.ts';
+import { MODE, type Output, openOutput, partOf } from './output-file.ts';
 import { printable } from './text.ts';
+
+const FORMATS = ['text', 'jsonl', 'csv', 'parquet'] as const;
+type Format = (typeof FORMATS)[number];
 
 export const eventsQuery: Command = {
   name: 'events query',
-  arguments: 'SQL',
-  summary: "answer a query of DuckDB's SQL: docs/events.md lists the tables",
-  options: { format: FORMAT, ...SELECTING, from: FROM, to: TO, file: EVENTS_FILE, unseal: UNSEAL },
+  arguments: '[SQL…]',
+  summary: "answer DuckDB's SQL, given here, by --sql FILE or on standard input: docs/events.md lists the tables",
+  options: {
+    sql: { type: 'string', value: 'FILE', means: 'the file with the SQL; - for standard input' },
+    param: {
+      ...{ type: 'string', value: 'NAME=VALUE', multiple: true },
+      means: 'the value of $NAME in the SQL, or of the ? with this number; may be repeated',
+    },
+    output: { type: 'string', value: 'FILE', means: 'the file for the answer; without it, standard output' },
+    format: {
+      ...{ type: 'string', value: 'FORMAT' },
+      means: `${FORMATS.join(', ')} (by the name of the file, else text; with --json, jsonl)`,
+    },
+    ...SELECTING,
+    ...{ from: FROM, to: TO, file: EVENTS_FILE, unseal: UNSEAL },
+  },
   async run(run) {
-    const [format, selection] = [formatOf(run), selectionOf(run)];
+    const [format, selection, parameters] = [formatOf(run), selectionOf(run), parametersOf(run)];
+    const sql = await sqlOf(run);
     exitAtInterrupts();
     await using source = closing(await openEvents(run));
-    await using answer = closing(await queryEvents(run.arguments[0]!, source, selection));
-    await print(run, answer, format);
+    using progress = await readingProgress(run, source);
+    const watching = { seen: progress.seen, notice: (text: string) => run.err.write(`${text}\n`) };
+    if (format === 'parquet') {
+      using target = await partOf(resolve(run.folder, run.values.output as string));
+      await writeFile(target.part, '', { mode: MODE });
+      await using query = closing(await openQuery(source, selection, { ...watching, file: target.part }));
+      await query.toParquet(sql, parameters);
+      await target.finish();
+      return EXIT.clean;
+    }
+    await using query = closing(await openQuery(source, selection, watching));
+    await using output = await openOutput(run, run.values.output as string | undefined);
+    let is_first = true;
+    for await (const answer of query.answers(sql, parameters)) {
+      progress.stop();
+      if (!is_first && format !== 'jsonl') await output.write('\n');
+      is_first = false;
+      await print(output, answer, format);
+    }
+    await output.finish();
     return EXIT.clean;
   },
 };
 
+function formatOf(run: Run): Format {
+  const { output, format } = run.values;
+  const by_name = FORMATS.find((each) => typeof output === 'string' && extname(output) === `.${each}`);
+  const chosen = format === undefined && by_name ? by_name : run.json ? 'jsonl' : oneOf(run, 'format', FORMATS);
+  if (chosen === 'parquet' && output === undefined) throw new UsageError('--format parquet: it needs --output FILE');
+  return chosen;
+}
+
+async function sqlOf(run: Run): Promise<string> {
+  const { sql } = run.values;
+  const given = run.arguments;
+  if (typeof sql === 'string' && given.length > 0) throw new UsageError('--sql FILE: it takes the place of SQL');
+  if (given.length > 1) throw new UsageError('it takes one text of SQL: put it into quotes');
+  if (typeof sql === 'string' && sql !== '-') return readFile(resolve(run.folder, sql), 'utf8');
+  if (given.length === 1 && given[0] !== '-') return given[0]!;
+  const is_asked = sql === '-' || given[0] === '-';
+  const read = !is_asked && 'isTTY' in run.in && run.in.isTTY ? '' : await text(run.in);
+  if (read.trim() === '')
+    throw new UsageError('it needs SQL: as a text in quotes, by --sql FILE, or on standard input');
+  return read;
+}
+
+function parametersOf({ values }: Run): Parameters {
+  const given = (values.param as string[] | undefined) ?? [];
+  const pairs = given.map((each) => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(each) ?? [];
+    if (name === undefined) throw new UsageError(`--param ${each}: it must be NAME=VALUE`);
+    return [name.replace(/^\$/, ''), value!] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
 type Cells = readonly Value[];
 
-async function print(run: Run, { columns, rows }: Answer, format: Format): Promise<void> {
-  const output = await openOutput(run);
+async function print(output: Output, { columns, rows }: Rows, format: Exclude<Format, 'parquet'>): Promise<void> {
   const lines = { text: textLines, csv: csvLines, jsonl: jsonLines }[format](columns);
-  for await (const bunch of rows) for (const text of lines.of(bunch)) await output.write(text);
-  for (const text of lines.end()) await output.write(text);
-  await output.finish();
+  for await (const bunch of rows) for (const line of lines.of(bunch)) await output.write(line);
+  for (const line of lines.end()) await output.write(line);
 }
 
 interface Lines {

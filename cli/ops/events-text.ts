@@ -52,7 +52,7 @@ function cellsOf({
   return [position, at, stream, revision, type, id, actor, command_id, causation_id, version, JSON.stringify(data)];
 }
 
-/** A line of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe before it. */
+/** A line of CSV as the tools of a terminal take it, with a line feed. A text that a spreadsheet would run as a formula gets an apostrophe before it. */
 export function csvLine(cells: readonly (string | number | bigint | boolean | null)[]): string {
-  return `${cells.map((cell) => csvField(typeof cell === 'string' ? inert(cell) : cell)).join(',')}\r\n`;
+  return `${cells.map((cell) => csvField(typeof cell === 'string' ? inert(cell) : cell)).join(',')}\n`;
 }

@@ -6,7 +6,7 @@ import { EXIT, type Exit, parse, type Run, UsageError } from './command.ts';
 /** Throws where the command could not do its work: `failureOf` says why, and the exit code is 2. */
 export async function runOps(
   words: readonly string[],
-  { env, folder, out, err }: Pick<Run, 'env' | 'folder' | 'out' | 'err'>,
+  { env, folder, in: input, out, err }: Pick<Run, 'env' | 'folder' | 'in' | 'out' | 'err'>,
 ): Promise<Exit> {
   const parsed = parse(COMMANDS, words);
   if ('help' in parsed) {
@@ -14,7 +14,16 @@ export async function runOps(
     return EXIT.clean;
   }
   const { command, values } = parsed;
-  return command.run({ values, arguments: parsed.arguments, env, json: values.json === true, folder, out, err });
+  return command.run({
+    values,
+    arguments: parsed.arguments,
+    env,
+    json: values.json === true,
+    folder,
+    in: input,
+    out,
+    err,
+  });
 }
 
 /** What the user reads of an error: a stack only where nobody foresaw it. */

@@ -1,7 +1,8 @@
 // Events in DuckDB that take more memory than it gets.
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { openEventDatabase } from '../../analysis/duckdb.ts';
+import { openDatabase } from '../../analysis/duckdb.ts';
+import { eventsTable, load } from '../../analysis/loading.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
 
 async function* heavyEvents(count: number): AsyncGenerator<RecordedEvent> {
@@ -13,9 +14,10 @@ async function* heavyEvents(count: number): AsyncGenerator<RecordedEvent> {
 }
 
 test('events that do not fit the memory are refused with advice, while they are loaded', async (t) => {
-  const database = await openEventDatabase();
+  const database = await openDatabase();
+  await database.run(eventsTable('events'));
   await database.run("SET memory_limit = '20MB'");
-  await t.throwsAsync(database.load(heavyEvents(60)), {
+  await t.throwsAsync(load(database, heavyEvents(60), 'events'), {
     code: 'sql_error',
     message: /^this takes more memory than it gets: choose fewer events, .* as JSON lines /,
   });
@@ -23,11 +25,12 @@ test('events that do not fit the memory are refused with advice, while they are 
 });
 
 test('an error of what gives the events is passed on', async (t) => {
-  const database = await openEventDatabase();
+  const database = await openDatabase();
+  await database.run(eventsTable('events'));
   const failing = async function* () {
     yield* heavyEvents(1);
     throw new Error('the log is away');
   };
-  await t.throwsAsync(database.load(failing()), { message: 'the log is away' });
+  await t.throwsAsync(load(database, failing(), 'events'), { message: 'the log is away' });
   await database.close();
 });

@@ -88,8 +88,8 @@ test('an interrupted export or query leaves no file behind', async (t) => {
 
 /** Ends once DuckDB's thread has worked on a query without end: other threads have used 50 ms of processor time since. */
 const ENDING = `
-  const { openEventDatabase } = await import(${JSON.stringify(new URL('../../analysis/duckdb.ts', import.meta.url).href)});
-  const { run } = await openEventDatabase();
+  const { openDatabase } = await import(${JSON.stringify(new URL('../../analysis/duckdb.ts', import.meta.url).href)});
+  const { run } = await openDatabase();
   const ofOthers = () => process.cpuUsage().user - process.threadCpuUsage().user;
   const before = ofOthers();
   void run('SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c');
