@@ -3,14 +3,16 @@ import { AsyncResource } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { Jobs } from '../commands/job.ts';
+import { creationOf, type Jobs } from '../commands/job.ts';
 import { readBatch, recordChecks } from '../commands/record-checks.ts';
 import type { Outcome } from '../events/checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
+import { readSealedJson } from '../events/job-options.ts';
 import { jobStream } from '../events/streams.ts';
 import { traced, traceparent } from '../events/tracing.ts';
 import { Batch, type BatchPorts } from './batch.ts';
 import type { Engine } from './engine/engine.ts';
+import type { Wishes } from './engine/wishes.ts';
 import type { Retry } from './retry.ts';
 import type { Stop } from './stops.ts';
 import type { InHand, Work, WorkRange } from './work.ts';
@@ -36,6 +38,8 @@ interface JobInHand {
   /** Lets no further request start. A resumed job gets a new controller. */
   hold: AbortController;
   batches: Map<number, Batch>;
+  /** Null for a job without options. */
+  wishes: Promise<Wishes | undefined> | null;
   ports: BatchPorts;
 }
 
@@ -161,7 +165,14 @@ export class Hands {
 
   readonly #isVoid = (work: Work) => work.revision < (this.#stops.get(work.job_id) ?? 0);
 
-  #jobOf({ job_id, owner_id }: Work): JobInHand {
+  /** Reads the options of a job; without any where the job is deleted meanwhile, because its checks count no more. */
+  async #wishesOf(job_id: string, ends: AbortSignal): Promise<Wishes | undefined> {
+    const { log, retry } = this.#options;
+    const read = async () => (await creationOf(log, job_id))?.data.options;
+    return readSealedJson(await retry('reading the options of a job', read, ends)) as Wishes | undefined;
+  }
+
+  #jobOf({ job_id, owner_id, has_options = false }: Work): JobInHand {
     const known = this.#jobs.get(job_id);
     if (known && !known.abort.signal.aborted) {
       // The job resumed after a pause, or the queue delivers a held batch again.
@@ -171,15 +182,21 @@ export class Hands {
     const { log, engine, signal, retry, context, checked } = this.#options;
     const abort = new AbortController();
     const ends = AbortSignal.any([signal, abort.signal]);
+    const reading = has_options ? this.#wishesOf(job_id, ends) : null;
+    // Each check awaits it.
+    reading?.catch(() => {});
     const job: JobInHand = {
       job_id,
       abort,
       hold: new AbortController(),
       batches: new Map(),
+      wishes: reading,
       ports: {
         async check(url) {
           const stops = { signal: abort.signal, hold: job.hold.signal };
-          const outcome = await engine.check(url, { owner: owner_id, group: job_id, ...stops });
+          const wishes = job.wishes === null ? undefined : await job.wishes;
+          const options = { owner: owner_id, group: job_id, ...stops, ...(wishes && { wishes }) };
+          const outcome = await engine.check(url, options);
           checked?.(outcome);
           return outcome;
         },

@@ -24,6 +24,8 @@ export interface Work {
   /** The dispatcher had seen the job's events up to this position: any later stop comes after it in the log. */
   position: Position;
   ranges: WorkRange[];
+  /** Whether the event that created the job has options, which the checker reads there: they may hold credentials. */
+  has_options?: boolean;
   /** Of the step that listed the job's URLs, where steps are traced. */
   traceparent?: string;
 }

@@ -7,7 +7,11 @@ export type { JobTable } from '../events/job.ts';
 /** The source of a job's URLs. The caller keeps a file readable and unchanged until its URLs have been read. */
 export type Given =
   | { kind: 'file'; path: string; filename: string }
-  | { kind: 'list'; pages: AsyncIterable<readonly string[]> };
+  | { kind: 'list'; pages: AsyncIterable<readonly ListItem[]> };
+
+/** A text of a list, or one with the client's own name for it. */
+export type ListItem = string | { url: string; ref: string };
+export const textOf = (item: ListItem): string => (typeof item === 'string' ? item : item.url);
 
 export interface IntakeOptions {
   /** True: intake adds https:// to URLs without a scheme. False: such URLs are invalid. Default true. */
@@ -38,6 +42,8 @@ export interface LeftOut {
   reason: string;
   /** The text, shortened. */
   value: string;
+  /** The client's own name for the text. */
+  ref?: string;
   /** A duplicate has the index in the job of the URL that it repeats, and that URL's row. */
   first?: { index: number; row: number };
 }

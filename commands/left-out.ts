@@ -9,16 +9,20 @@ import { leftOutKey } from './job-blobs.ts';
 export const MAX_LEFT_OUT_BYTES = 64 * 1024 * 1024;
 const CHUNK_CHARS = 64 * 1024;
 
-const lineOf = ({ row, reason, value, first }: LeftOut): string =>
-  `${JSON.stringify([row, reason, value, ...(first ? [first.index, first.row] : [])])}\n`;
+const lineOf = ({ row, reason, value, first, ref }: LeftOut): string => {
+  const place = first ? [first.index, first.row] : ref === undefined ? [] : [null, null];
+  return `${JSON.stringify([row, reason, value, ...place, ...(ref === undefined ? [] : [ref])])}\n`;
+};
 
 /**
  * Reads a line of the blob.
  * @example leftOutOf('[7,"duplicate","https://example.com/",0,2]').first // { index: 0, row: 2 }
  */
 export function leftOutOf(line: string): LeftOut {
-  const [row, reason, value, index, first_row] = JSON.parse(line) as [number, string, string, number?, number?];
-  return { row, reason, value, ...(index === undefined ? {} : { first: { index, row: first_row! } }) };
+  type Line = [number, string, string, (number | null)?, (number | null)?, string?];
+  const [row, reason, value, index, first_row, ref] = JSON.parse(line) as Line;
+  const first = index == null ? {} : { first: { index, row: first_row! } };
+  return { row, reason, value, ...first, ...(ref === undefined ? {} : { ref }) };
 }
 
 /** Whether a line has this reason; it parses nothing, because a page may be behind a million lines. */

@@ -6,9 +6,9 @@ import type { JobCreated, UrlsListed } from '../events/job.ts';
 import { jobStream, urlsStream, userStream } from '../events/streams.ts';
 import type { CommandContext, Refusal } from './aggregate.ts';
 import type { Blobs } from './blobs.ts';
-import type { Given, IntakeOptions } from './intake.ts';
+import type { Given, IntakeOptions, ListItem } from './intake.ts';
 import { creationOf, type Jobs, NO_SUCH_JOB } from './job.ts';
-import type { Keyed, Submissions } from './submit.ts';
+import type { JobRequest, Keyed, Submissions } from './submit.ts';
 import type { SubmittedOnce } from './submit-once.ts';
 import { isErased, openUserAggregate } from './user.ts';
 
@@ -28,7 +28,10 @@ export type RerunRefusal = Refusal & {
 };
 export type Rerun =
   /** `filename`: of the new job. */
-  | (Extract<SubmittedOnce, { ok: true }> & { filename: string | null })
+  | (Extract<SubmittedOnce, { ok: true }> & {
+      filename: string | null;
+      described: NonNullable<JobRequest['described']>;
+    })
   | Extract<SubmittedOnce, { ok: false }>
   | { ok: false; refused: RerunRefusal };
 
@@ -71,13 +74,15 @@ export function openRerunJob(parts: {
     const request = {
       ...{ owner_id: job.owner_id, owner_email: owner.email, source: 'rerun' as const, rerun_of: job_id },
       ...{ given, options: { ...optionsOf(job), signal }, needs_credits: true },
+      described: describedOf(job),
     };
     const scope = { user_id: job.owner_id, method: route.method, route: route.path, key: job_id };
     const size_bytes = upload?.size_bytes ?? job.total_urls * BYTES_A_URL;
     try {
       const keyed = { scope, fingerprint: job_id, size_bytes, answerOf };
       const once = await submissions.submitOnce(request, keyed, context);
-      if (once.ok) return { ...once, filename: given.kind === 'file' ? given.filename : null };
+      if (once.ok)
+        return { ...once, described: describedOf(job), filename: given.kind === 'file' ? given.filename : null };
       const { code } = once.refused;
       return code === 'no_credits' || code === 'usage_limit' ? refusal(code) : once;
     } catch (error) {
@@ -106,12 +111,17 @@ function optionsOf({ reading, column, sheet, encoding }: JobCreated): IntakeOpti
   return { ...reading, ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)) };
 }
 
-async function* listedUrls(log: EventStore, { job_id, total_urls }: JobCreated): AsyncGenerator<readonly string[]> {
+function describedOf({ label, metadata, options }: JobCreated): NonNullable<JobRequest['described']> {
+  const said = { label, metadata, options };
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+}
+
+async function* listedUrls(log: EventStore, { job_id, total_urls }: JobCreated): AsyncGenerator<readonly ListItem[]> {
   let listed = 0;
   for await (const { data } of log.readStream(urlsStream(job_id))) {
-    const { urls } = data as UrlsListed;
+    const { urls, refs = [] } = data as UrlsListed;
     listed += urls.length;
-    yield urls;
+    yield urls.map((url, at) => (refs[at] == null ? url : { url, ref: refs[at] }));
   }
   if (listed < total_urls) throw new Error(`the listing of job ${job_id} has ${listed} of ${total_urls} URLs`);
 }

@@ -34,6 +34,8 @@ export interface SubmissionCounts {
 export interface UrlPage {
   urls: readonly string[];
   rows?: readonly number[];
+  /** The clients' own names for the URLs, where some have any. */
+  refs?: readonly (string | null)[];
 }
 
 export interface Submission {
@@ -51,7 +53,7 @@ export interface Submission {
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
   /** What the job's first event says besides. */
-  more?: Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'encoding' | 'rerun_of'>;
+  more?: Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'encoding' | 'rerun_of' | 'label' | 'metadata' | 'options'>;
 }
 
 export type Submitted =
@@ -222,7 +224,7 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
     /** The row of the first URL; undefined when the pages have no rows. */
     first_row: undefined as number | undefined,
     /** Waits for an append where the chunk does not fit into the next one. Throws what an earlier append threw. */
-    async add({ urls, rows, size_bytes }: Chunk): Promise<void> {
+    async add({ urls, rows, refs, size_bytes }: Chunk): Promise<void> {
       if (waiting.length > 0) {
         if (waiting_bytes + size_bytes > APPEND_BYTES) await appending;
         if (appending === null) {
@@ -234,6 +236,7 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
       if (listing.read_urls === 0) listing.first_row = rows[0];
       const data: UrlsListed = { job_id, from_index: listing.read_urls, urls };
       if (listing.first_row !== undefined) data.rows = foldRows(rows);
+      if (refs.some((ref) => ref !== null)) data.refs = refs;
       waiting.push({ type: 'UrlsListed', data });
       waiting_bytes += size_bytes;
       listing.read_urls += urls.length;
@@ -254,6 +257,8 @@ function openListing(log: EventStore, job_id: string, context: CommandContext) {
 interface Chunk {
   urls: string[];
   rows: number[];
+  /** Empty where no URL has one. */
+  refs: (string | null)[];
   size_bytes: number;
 }
 
@@ -263,17 +268,21 @@ const OF_ONE_BYTE = /^[ !#-[\]-~]*$/;
 const mostBytes = (url: string) => url.length * (OF_ONE_BYTE.test(url) ? 1 : 3) + 24;
 
 async function* chunksOf(pages: Submission['pages']): AsyncGenerator<Chunk> {
-  const empty = (): Chunk => ({ urls: [], rows: [], size_bytes: 0 });
+  const empty = (): Chunk => ({ urls: [], rows: [], refs: [], size_bytes: 0 });
   let chunk = empty();
-  for await (const { urls, rows } of pages) {
+  for await (const { urls, rows, refs } of pages) {
     for (const [at, url] of urls.entries()) {
-      const size_bytes = mostBytes(url);
+      const ref = refs?.[at] ?? null;
+      const size_bytes = mostBytes(url) + (ref === null ? 0 : mostBytes(ref));
       if (chunk.urls.length > 0 && chunk.size_bytes + size_bytes > CHUNK_BYTES) {
         yield chunk;
         chunk = empty();
       }
       chunk.urls.push(url);
       if (rows) chunk.rows.push(rows[at]!);
+      // A listing's pages may begin to have names in the middle of a chunk.
+      if (ref !== null && chunk.refs.length === 0) chunk.refs = chunk.urls.slice(1).map(() => null);
+      if (ref !== null || chunk.refs.length > 0) chunk.refs.push(ref);
       chunk.size_bytes += size_bytes;
       if (chunk.urls.length < CHUNK_URLS) continue;
       yield chunk;

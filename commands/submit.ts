@@ -25,6 +25,8 @@ export interface JobRequest {
   options?: IntakeOptions;
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
+  /** What the client says of the job, and how it wants its URLs asked for. */
+  described?: Pick<JobCreated, 'label' | 'metadata' | 'options'>;
   /** The failed job that this one runs again. */
   rerun_of?: string;
   /** Called when the whole list has been read: what is left waits for the log. */
@@ -63,7 +65,7 @@ export function openSubmissions(parts: {
   const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
 
   async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<SubmittedList> {
-    const { given, options, rerun_of, listRead, ...submitter } = request;
+    const { given, options, described, rerun_of, listRead, ...submitter } = request;
     const left_out = openLeftOut(blobs, job_id);
     const urls = await intake.urlsOf(given, { ...options, left_out });
     const counts = () => {
@@ -76,7 +78,7 @@ export function openSubmissions(parts: {
     let may_be_made = false;
     try {
       if (is_file) await blobs.put(blob_key!, createReadStream(given.path));
-      const more = { ...wishesOf(options), ...(rerun_of !== undefined && { rerun_of }) };
+      const more = { ...wishesOf(options), ...described, ...(rerun_of !== undefined && { rerun_of }) };
       const table = () => urls.table;
       const submission = { ...submitter, job_id, filename, blob_key, pages: pages(), counts, table, more };
       const submitted = await submitJob(submission, context);

@@ -7,6 +7,9 @@ import { personal } from './personal.ts';
 import { type Static, Type } from './schema.ts';
 import { withoutPassword } from './without-password.ts';
 
+/** The longest name of a client's own for a URL. */
+export const MAX_REF_CHARS = 200;
+
 const Count = Type.Integer({ minimum: 0 });
 const NullableText = Nullable(Type.String());
 
@@ -115,6 +118,12 @@ export const JOB_EVENTS = {
     sheet: Type.Optional(personal(Type.String(), 'job')),
     /** The failed job that an administrator ran again. */
     rerun_of: Type.Optional(Type.String()),
+    /** The client's own words for the job. */
+    label: Type.Optional(personal(Type.String(), 'job')),
+    /** The client's own facts about the job: the JSON of an object of texts. */
+    metadata: Type.Optional(personal(Type.String(), 'job')),
+    /** How the client wants the URLs asked for, where not as by default: the JSON of `JobOptions`. */
+    options: Type.Optional(personal(Type.String(), 'job')),
   }),
   JobPaused: event({ reason: Type.Enum(PAUSE_REASONS), credits_allocated: Type.Optional(Count), ...subject }),
   JobResumed: event({
@@ -161,6 +170,10 @@ export const URLS_EVENTS = {
       urls: Type.Array(Type.String(), { minItems: 1, maxItems: 1000 }),
       /** The rows of the URLs, from 1, in the form of `foldRows`. */
       rows: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2000 })),
+      /** The client's own name for each URL, null for none; absent where no URL has one. */
+      refs: Type.Optional(
+        Type.Array(Nullable(Type.String({ maxLength: MAX_REF_CHARS })), { minItems: 1, maxItems: 1000 }),
+      ),
     },
     // The URLs of version 1 may have passwords.
     (v1) => ({ ...(v1 as { urls: string[] }), urls: (v1 as { urls: string[] }).urls.map(withoutPassword) }),

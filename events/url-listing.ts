@@ -12,6 +12,8 @@ interface Chunk {
   urls: string[];
   /** The rows of the URLs as the event has them; undefined in listings of before rows were kept. */
   rows: readonly number[] | undefined;
+  /** The clients' own names for the URLs, where some have any. */
+  refs: readonly (string | null)[] | undefined;
   traceparent: string | undefined;
 }
 
@@ -19,6 +21,8 @@ export interface ListedUrls {
   urls: string[];
   /** The row of each URL; empty when the listing has no rows. */
   rows: number[];
+  /** The client's own name for each URL, null for none; missing where no URL has one. */
+  refs?: (string | null)[];
 }
 
 export interface UrlListing {
@@ -42,7 +46,8 @@ const CHUNK_URLS = 1000;
 export function openUrlListing(log: EventStore): UrlListing {
   const chunks = new LRUCache<string, Chunk>({
     maxSize: CACHE_CHARS,
-    sizeCalculation: ({ urls }) => urls.reduce((sum, url) => sum + url.length + URL_CHARS, 1),
+    sizeCalculation: ({ urls, refs }) =>
+      urls.reduce((sum, url, at) => sum + url.length + (refs?.[at]?.length ?? 0) + URL_CHARS, 1),
   });
 
   const keyOf = (job_id: string, revision: number) => `${job_id}/${revision}`;
@@ -85,7 +90,9 @@ export function openUrlListing(log: EventStore): UrlListing {
       if (!chunk) break;
       const start = index - chunk.from_index;
       const found = chunk.urls.slice(start, to - chunk.from_index);
+      if (chunk.refs) listed.refs ??= listed.urls.map(() => null);
       listed.urls.push(...found);
+      listed.refs?.push(...found.map((_, at) => chunk.refs?.[start + at] ?? null));
       if (chunk.rows) listed.rows.push(...unfoldRows(chunk.rows, start, start + found.length));
       index += found.length;
     }
@@ -107,11 +114,11 @@ export function openUrlListing(log: EventStore): UrlListing {
 /** Null for an event whose data is damaged: the job has no such chunk. */
 function chunkOf(event: RecordedEvent): Chunk | null {
   try {
-    const { from_index, urls, rows } = event.data as UrlsListed;
+    const { from_index, urls, rows, refs } = event.data as UrlsListed;
     const is_listing =
       Number.isSafeInteger(from_index) && urls.length > 0 && urls.every((url) => typeof url === 'string');
     return is_listing
-      ? { revision: event.revision, from_index, urls, rows, traceparent: event.metadata.traceparent }
+      ? { revision: event.revision, from_index, urls, rows, refs, traceparent: event.metadata.traceparent }
       : null;
   } catch {
     return null;

@@ -1,10 +1,25 @@
 // The view of a job in both APIs.
 import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REASONS } from '../events/job.ts';
+import { readSealedJson, ShownOptions } from '../events/job-options.ts';
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { InFlight } from './in-flight.ts';
 import { Count, pick, Time } from './schemas.ts';
+
+export const MAX_LABEL_CHARS = 100;
+const [MAX_ENTRIES, MAX_NAME_CHARS, MAX_VALUE_CHARS] = [50, 40, 500];
+
+/** A client's own facts about a job. */
+export const Metadata = Type.Record(
+  Type.String({ pattern: `^[A-Za-z0-9_.-]{1,${MAX_NAME_CHARS}}$` }),
+  Type.String({ maxLength: MAX_VALUE_CHARS }),
+  {
+    additionalProperties: false,
+    maxProperties: MAX_ENTRIES,
+    description: 'Your own facts about the job, texts by name, which answers repeat and nothing else reads.',
+  },
+);
 
 export const JobView = Type.Object(
   {
@@ -37,6 +52,9 @@ export const JobView = Type.Object(
     ),
     source: Type.Enum(JOB_SOURCES, { $id: 'JobSource', description: 'Where the URLs came from.' }),
     filename: Nullable(Type.String({ description: 'The name of the uploaded file; null without one.' })),
+    label: Nullable(Type.String({ description: 'Your own words for the job; null without any.' })),
+    metadata: Nullable(Metadata),
+    options: Nullable(ShownOptions),
   },
   { $id: 'Job' },
 );
@@ -60,6 +78,9 @@ export const jobExample: JobView = {
   results_expired_at: null,
   source: 'upload',
   filename: 'urls.csv',
+  label: null,
+  metadata: null,
+  options: null,
 };
 
 /** Fields that the submission fixes. */
@@ -77,6 +98,20 @@ const SHOWN = [
 export const jobView = (job: JobDocument): JobView => ({
   ...{ job_id: job._id, ...pick(job, SHOWN) },
   results_expired_at: job.results_expired_at ?? null,
+  ...describedView(job),
+});
+
+type Described = Pick<JobView, 'label' | 'metadata' | 'options'>;
+
+/** What the client said of the job: `metadata` and `options` are JSON, where there are any. */
+export const describedView = ({
+  label,
+  metadata,
+  options,
+}: Pick<JobDocument, 'label' | 'metadata' | 'options'>): Described => ({
+  label: label ?? null,
+  metadata: (readSealedJson(metadata) as Described['metadata']) ?? null,
+  options: (readSealedJson(options) as Described['options']) ?? null,
 });
 
 /** A job and what is known of its work now. */
@@ -99,7 +134,7 @@ export const jobStatusView = (job: JobDocument, inFlight: InFlight): JobStatusVi
   urls_in_flight: inFlight(job),
 });
 
-/** The view of a job that was created just now and may not be in the read model yet. `now`: Unix milliseconds. */
+/** The view of a job that was created just now and may not be in the read model yet, without what its client said of it. `now`: Unix milliseconds. */
 export function newJobView(job: JobCreated, now: number): JobView {
   const paused = job.credits_allocated === 0;
   return {
@@ -108,5 +143,6 @@ export function newJobView(job: JobCreated, now: number): JobView {
     pause_reason: paused ? (job.ceiling ?? 'credit_ceiling') : null,
     ...{ completed_urls: 0, credits_refunded: 0, failure_reason: null },
     ...{ created_at: new Date(now).toISOString(), started_at: null, completed_at: null, results_expired_at: null },
+    ...{ label: null, metadata: null, options: null },
   };
 }

@@ -1,5 +1,5 @@
 // The view of a result and the filters of results, in both APIs.
-import { ERROR_CODES, Outcome } from '../events/checks.ts';
+import { ERROR_CODES, Outcome, VERDICTS } from '../events/checks.ts';
 import { FINDINGS, findingsOf, REDIRECT_KINDS } from '../events/findings.ts';
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';
@@ -17,6 +17,9 @@ export const ResultView = Type.Object(
           'Where the URL stands: the row of a table as a spreadsheet shows it, the line of a text, the item of a list, from 1. Null in ' +
           'jobs of before the service kept rows.',
       }),
+    ),
+    ref: Type.Optional(
+      Type.String({ description: 'Your own name for the URL, as you submitted it; absent without one.' }),
     ),
     cell: Nullable(Type.String({ description: 'The cell of a table, such as `B17`; null for other lists.' })),
     ...Outcome.properties,
@@ -54,8 +57,17 @@ export const resultExample: ResultView = {
 export function resultViewsOf(job: OfList): (result: ResultDocument) => ResultView {
   const placeOf = placesOf(job);
   return (result) => {
-    const { _id, job_id: _job, index: _index, row_shift: _shift, redirect_statuses: _statuses, url, ...found } = result;
-    return { url, ...placeOf(result), ...found, ...findingsOf(result, url) };
+    const {
+      _id,
+      job_id: _job,
+      index: _index,
+      row_shift: _shift,
+      redirect_statuses: _statuses,
+      url,
+      ref,
+      ...found
+    } = result;
+    return { url, ...(ref !== undefined && { ref }), ...placeOf(result), ...found, ...findingsOf(result, url) };
   };
 }
 
@@ -102,13 +114,18 @@ export const NON_2XX = { description: 'Only results without a 2xx, including URL
 
 export const SHORT_PAGE = 100;
 /** Whether a page is found by an index and serialised within milliseconds, so that nothing is gained when a client that leaves ends it. */
-export const isShortPage = ({ limit, url_contains, redirect_kind, temporary }: ShortPage): boolean =>
-  limit <= SHORT_PAGE && !url_contains && redirect_kind === undefined && temporary === undefined;
+export const isShortPage = ({ limit, url_contains, redirect_kind, temporary, verdict }: ShortPage): boolean =>
+  limit <= SHORT_PAGE &&
+  !url_contains &&
+  redirect_kind === undefined &&
+  temporary === undefined &&
+  verdict === undefined;
 interface ShortPage {
   limit: number;
   url_contains?: string;
   redirect_kind?: string;
   temporary?: boolean;
+  verdict?: string;
 }
 
 const redirect_kind = Type.Optional(
@@ -121,6 +138,10 @@ const temporary = Type.Optional(
   Type.Boolean({ description: 'Only failures that may pass, or with `false` all other results: what stays broken.' }),
 );
 
+const verdict = Type.Optional(
+  Type.Enum(VERDICTS, { type: 'string', $id: 'Verdict', description: 'Only results with this verdict.' }),
+);
+
 /** The query parameters that filter results. */
 export const resultFilters = {
   status_codes,
@@ -128,6 +149,7 @@ export const resultFilters = {
   url_contains,
   redirect_kind,
   temporary,
+  verdict,
 };
 /** The same, of a page's form, which sends fields that are left empty too. */
 export const formFilters = {
@@ -150,6 +172,7 @@ export function filterOf(query: {
   status_group?: string;
   redirect_kind?: ResultsFilter['redirect_kind'];
   temporary?: boolean;
+  verdict?: ResultsFilter['verdict'];
 }): ResultsFilter {
   return {
     status_codes: query.status_codes ? query.status_codes.split(',').map(Number) : undefined,
@@ -159,5 +182,6 @@ export function filterOf(query: {
     status_group: query.status_group as ResultsFilter['status_group'],
     redirect_kind: query.redirect_kind,
     temporary: query.temporary,
+    verdict: query.verdict,
   };
 }

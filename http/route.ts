@@ -164,8 +164,8 @@ type BodyOf<Declared> =
       ? UploadedFile
       : Declared extends RawBody
         ? Buffer
-        : Declared extends ListBody
-          ? StringList
+        : Declared extends ListBody<infer Others>
+          ? StringList<Static<TObject<Others>>>
           : undefined;
 type CallerOf<Given extends Access> = Given extends 'none' | 'signature' | 'shared-secret' ? null : Caller;
 /** The fields of a job that a change needs. The log may have a job before the read models do. */

@@ -6,12 +6,13 @@ import type { SubmittedOnce } from '../commands/submit-once.ts';
 import type { Position } from '../events/event-store.ts';
 import type { RequestAnswered } from '../events/idempotency.ts';
 import type { JobCreated, JobSource } from '../events/job.ts';
+import { type JobOptions, readSealedJson, shownOptions } from '../events/job-options.ts';
 import { HttpError, retryLater, ValidationError } from './errors.ts';
 import type { Parts } from './group.ts';
-import { type JobView, newJobView } from './job-view.ts';
+import { describedView, type JobView, newJobView } from './job-view.ts';
 import type { Caller, Reply, RouteRequest } from './route.ts';
 
-type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits'>;
+type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits' | 'described'>;
 /** `key`: undefined where the request has none. */
 type Sent = Pick<Keyed, 'size_bytes'> & { key: string | undefined; fingerprint(): string };
 type Asking = Pick<RouteRequest, 'route' | 'command' | 'signal' | 'rest'> & { caller: Caller };
@@ -33,18 +34,19 @@ export async function submit(wanted: Wanted, sent: Sent, asking: Asking, { submi
   const context = asking.command();
   const { given, source } = wanted;
   const filename = given.kind === 'file' ? given.filename : null;
+  const own = ownOf(filename, wanted.described);
   const { key, size_bytes } = sent;
   if (key !== undefined) {
     const { method, path: route } = asking.route;
     const scope = { user_id: asking.caller.user_id, method, route, key };
     const keyed = { scope, fingerprint: sent.fingerprint(), size_bytes, answerOf };
     const once = await submissions.submitOnce(request, keyed, context);
-    return onceMade(once.ok ? { ...once, filename } : once, source, asking);
+    return onceMade(once.ok ? { ...once, own } : once, source, asking);
   }
   const made = await submissions.submit(request, context);
   if (!made.ok) throw refusal(made.refused, source);
   const answer = answerOf(made.job, context.now);
-  return newJob({ ...made, answer, filename, reading: made.reading ?? null }, asking);
+  return newJob({ ...made, answer, own, reading: made.reading ?? null }, asking);
 }
 
 /** Throws HttpError for a refusal. */
@@ -53,7 +55,9 @@ export function onceMade(once: Once, source: JobSource, asking: Pick<Asking, 'ro
   return newJob(once, asking, once.replayed ? REPLAYED : {});
 }
 
-type Made = Extract<SubmittedOnce, { ok: true }> & { filename: string | null };
+/** What the client itself said, which the log keeps sealed and each request brings again. */
+type Own = Pick<JobView, 'filename'> & Partial<Pick<JobView, 'label' | 'metadata' | 'options'>>;
+type Made = Extract<SubmittedOnce, { ok: true }> & { own: Own };
 export type Once = Made | Extract<SubmittedOnce, { ok: false }>;
 
 const REPLAYED = { 'Idempotency-Replayed': 'true' };
@@ -70,21 +74,29 @@ const requestOf = (wanted: Wanted, { caller, signal, rest }: Asking): JobRequest
   listRead: rest,
 });
 
-/** The answer as the log keeps it for a key: the file's name is personal, and each request with the key brings it again. */
+/** The answer as the log keeps it for a key, without what is the client's own. */
 export const answerOf = (job: JobCreated, created_at: number) => ({
   status: 201,
   body: newJobView({ ...job, filename: null }, created_at),
 });
 
 function newJob(
-  { answer, filename, position, reading }: Omit<Made, 'ok' | 'replayed' | 'answer'> & { answer: Answer },
+  { answer, own, position, reading }: Omit<Made, 'ok' | 'replayed' | 'answer'> & { answer: Answer },
   { route }: Pick<Asking, 'route'>,
   more = {},
 ): NewJob {
   const { status } = answer;
-  const body = { ...(answer.body as JobView), filename };
+  const body = { ...NOTHING_SAID, ...(answer.body as JobView), ...own };
   const location = `${route.api.prefix}/jobs/${body.job_id}`;
   return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading };
+}
+/** Answers that earlier versions have stored lack these. */
+const NOTHING_SAID = { label: null, metadata: null, options: null };
+
+export function ownOf(filename: string | null, described: JobRequest['described'] = {}): Own {
+  const options = readSealedJson(described.options) as JobOptions | undefined;
+  const shown = options && { options: JSON.stringify(shownOptions(options)) };
+  return { filename, ...describedView({ ...described, ...shown }) };
 }
 type Answer = Omit<RequestAnswered, 'job_id'>;
 

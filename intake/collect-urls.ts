@@ -1,7 +1,7 @@
 // Turns cells into the URLs of a job: classifies and counts each, and accepts each URL once. It yields pages while cells come
 // in, so that a million rows are never in memory together. The pages count only if the iteration ends without an error.
 import { strict as assert } from 'node:assert';
-import type { IntakeOptions, LeftOut, RowIssue } from '../commands/intake.ts';
+import type { IntakeOptions, LeftOut, ListItem, RowIssue } from '../commands/intake.ts';
 import { withoutPassword } from '../events/without-password.ts';
 import { breather } from '../time/event-loop.ts';
 import {
@@ -61,10 +61,11 @@ export interface IntakeSummary {
   samples: Record<Category, Sample[]>;
 }
 
-/** Accepted URLs and their rows. */
+/** Accepted URLs and their rows. `refs`: the clients' own names for them, where some have any. */
 export interface CollectedPage {
   urls: string[];
   rows: number[];
+  refs?: (string | null)[];
 }
 
 /** The accepted URLs in pages. `summary` throws until the pages have been read to the end. */
@@ -113,7 +114,7 @@ export function collectUrls(cells: AsyncIterable<readonly Cell[]>, options: Coll
 
 /** Collects the URLs of a list, such as a JSON body. Errors name the index of a text in the list, from 0; the rows are from 1. */
 export function submitList(
-  pages: AsyncIterable<readonly string[]>,
+  pages: AsyncIterable<readonly ListItem[]>,
   options: CollectOptions = {},
 ): Collected<CollectedPage> {
   return collectPages(cellsOfList(pages), { ...options, place: 'index' });
@@ -153,6 +154,8 @@ async function* pagesOf(
       if (url === null) continue;
       page.urls.push(url);
       page.rows.push(cell.row);
+      if (cell.ref !== undefined) page.refs ??= page.urls.slice(1).map(() => null);
+      page.refs?.push(cell.ref ?? null);
       if (page.urls.length < page_size) continue;
       yield page;
       page = { urls: [], rows: [] };
@@ -164,9 +167,11 @@ async function* pagesOf(
   if (page.urls.length > 0) yield page;
 }
 
-async function* cellsOfList(pages: AsyncIterable<readonly string[]>): AsyncGenerator<Cell[]> {
+async function* cellsOfList(pages: AsyncIterable<readonly ListItem[]>): AsyncGenerator<Cell[]> {
   let row = 1;
-  for await (const page of pages) yield page.map((value) => ({ row: row++, value }));
+  const cellOf = (item: ListItem): Cell =>
+    typeof item === 'string' ? { row: row++, value: item } : { row: row++, value: item.url, ref: item.ref };
+  for await (const page of pages) yield page.map(cellOf);
 }
 
 class Collector {
@@ -258,8 +263,9 @@ class Collector {
   }
 
   /** `first`: of a duplicate, the index of the URL that it repeats. */
-  #leaveOut({ row, value }: Cell, reason: string, first?: number): null {
+  #leaveOut({ row, value, ref }: Cell, reason: string, first?: number): null {
     const entry: LeftOut = { row, reason, value: shown(value, MAX_ISSUE_CHARS) };
+    if (ref !== undefined) entry.ref = ref;
     if (first !== undefined) entry.first = { index: first, row: this.#rows[first]! };
     this.#options.left_out?.add(entry);
     return null;

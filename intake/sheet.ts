@@ -13,6 +13,8 @@ export interface Cell {
   /** Number from 1: the row of a table, the line of a text or of HTML, the item of JSON or of a sitemap. */
   row: number;
   value: string;
+  /** The client's own name for it, in a list that has names. */
+  ref?: string;
   /** The index of its column, where several are taken. */
   column?: number;
   /** Why it cannot be checked, where the format tells; else its text decides. */

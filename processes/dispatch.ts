@@ -243,6 +243,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     const id = `${job_id}:${ranges[0]!.from_index}-${last.from_index + last.urls.length}:${revision}${again}`;
     const traceparent = listing.traceparentOf?.(job_id);
     const work: Work = { owner_id, job_id, revision, batch_size, position, ranges };
+    if (flight.job.has_options) work.has_options = true;
     return { id, body: traceparent === undefined ? work : { ...work, traceparent } };
   }
 
@@ -323,9 +324,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
 /** Copies the fields that a flight keeps of a job's document. */
 function progressOf(job: JobDocument): Progress {
   const { _id, owner_id, revision, batch_size, total_urls, credits_allocated, position } = job;
-  const { batches_done_before, batches_done } = job;
+  const { batches_done_before, batches_done, options } = job;
   return {
     ...{ _id, owner_id, revision, batch_size, total_urls, credits_allocated, position },
-    ...{ batches_done_before, batches_done },
+    ...{ batches_done_before, batches_done, has_options: options !== undefined },
   };
 }

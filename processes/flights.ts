@@ -13,7 +13,7 @@ export interface Range {
 }
 
 /** The fields of a job's document that the dispatcher needs. */
-export type Progress = Pick<
+export type Progress = { has_options?: boolean } & Pick<
   JobDocument,
   | '_id'
   | 'owner_id'

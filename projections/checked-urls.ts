@@ -64,10 +64,17 @@ export async function* withUrls(
     }
     for (const [id, listed] of await readUrls(listing, events.slice(look.from, look.end))) {
       found.set(id, listed);
-      if (!(listed instanceof EventFromLater)) for (const url of listed.urls) chars += url.length;
+      if (!(listed instanceof EventFromLater)) chars += charsOf(listed);
     }
   }
   yield partOf(from === 0 ? events : events.slice(from), position, found);
+}
+
+function charsOf({ urls, refs = [] }: ListedUrls): number {
+  let chars = 0;
+  for (const url of urls) chars += url.length;
+  for (const ref of refs) chars += ref?.length ?? 0;
+  return chars;
 }
 
 function partOf(

@@ -2,6 +2,7 @@
 // job's events decides which results count.
 import { endOf, indexesOf, namesUrls, unfold, urlsOf } from '../events/checked-range.ts';
 import { hasEnded, type JobCreated, type Summary } from '../events/job.ts';
+import { type JobOptions, readSealedJson, shownOptions } from '../events/job-options.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import { isDone, withDone } from '../readmodels/batch-progress.ts';
@@ -42,7 +43,7 @@ interface Page {
 
 export const jobsProjection: Projection = projection({
   name: 'jobs',
-  version: 9,
+  version: 10,
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
@@ -131,7 +132,8 @@ export const jobsProjection: Projection = projection({
       for (const row of rows) {
         const shift = rowShift(job, row.index, listed.rows[row.index - event.data.from_index]);
         // A batch's stream has each URL once.
-        page.results.push(toStored(idOfResult(row.index), row, shift));
+        const ref = listed.refs?.[row.index - event.data.from_index] ?? undefined;
+        page.results.push(toStored(idOfResult(row.index), row, shift, ref));
       }
       page.progress.set(job, event);
       if (page.results.length >= RESULTS_AT_ONCE) await writeResults(page);
@@ -216,11 +218,12 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
   assertCountable(event.data);
   const { job_id, reservation_id: _, ceiling: _ceiling, ...data } = event.data;
   // How the list was read is a matter of reruns, which read it from the log.
-  const { reading: _reading, column: _column, sheet: _sheet, rerun_of: _rerun_of, ...rest } = data;
+  const { reading: _reading, column: _column, sheet: _sheet, rerun_of: _rerun_of, options, ...rest } = data;
   const { at } = event.metadata;
   return {
     _id: job_id,
     ...rest,
+    ...optionsOf(options),
     status: 'processing',
     completed_urls: 0,
     credits_refunded: 0,
@@ -240,6 +243,11 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
     domains_recorded: false,
     due: null,
   };
+}
+
+function optionsOf(sealed: string | undefined): Pick<JobDocument, 'options'> {
+  const options = readSealedJson(sealed);
+  return options === undefined ? {} : { options: JSON.stringify(shownOptions(options as JobOptions)) };
 }
 
 /** Whether an event, which may be damaged, tells only of URLs of its batch that no earlier event told of. */

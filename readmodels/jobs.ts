@@ -31,6 +31,11 @@ export interface JobDocument extends Document {
   source: JobSource;
   filename: string | null;
   blob_key: string | null;
+  label?: string;
+  /** The JSON of an object of texts. */
+  metadata?: string;
+  /** The JSON of the job's options, without the values of headers. */
+  options?: string;
   /** The row of the first URL in the list, from 1; missing where the log has no rows. */
   first_row?: number;
   /** The table that the file is; missing for other lists. */
@@ -65,6 +70,7 @@ export const jobs: CollectionSpec<JobDocument> = {
     owner_email: 'string',
     status: 'string',
     created_at: 'string',
+    label: 'string',
     due: 'string',
     results_kept_since: 'string',
     position: 'string',
@@ -72,6 +78,7 @@ export const jobs: CollectionSpec<JobDocument> = {
   indexes: [
     { fields: { owner_id: 1, created_at: -1 } },
     { fields: { owner_id: 1, status: 1, created_at: -1 } },
+    { fields: { owner_id: 1, label: 1, created_at: -1 } },
     { fields: { owner_email: 1, created_at: -1 } },
     { fields: { status: 1, created_at: 1 } },
     { fields: { due: 1 } },

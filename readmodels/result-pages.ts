@@ -43,12 +43,15 @@ export async function totalOf(
 }
 
 /** Whether a job's statistics have the number of results that pass: they lack URLs, and the status codes of broken results. */
-function isCounted({ status_group, non_2xx, status_codes, ...others }: ResultsFilter): boolean {
+function isCounted({ verdict, ...rest }: ResultsFilter): boolean {
+  const { status_group, non_2xx, status_codes, ...others } = rest;
+  if (verdict !== undefined) return Object.values(rest).every((value) => value === undefined);
   if (Object.values(others).some((value) => value !== undefined)) return false;
   return status_group !== 'broken' || (!non_2xx && !status_codes);
 }
 
-function countedOf(stats: StatsDocument, { status_codes, non_2xx, status_group }: ResultsFilter): number {
+function countedOf(stats: StatsDocument, { status_codes, non_2xx, status_group, verdict }: ResultsFilter): number {
+  if (verdict !== undefined) return stats.verdicts[verdict] ?? 0;
   if (status_group === 'broken') return stats.broken_urls;
   let total = 0;
   for (const [name, count] of Object.entries(stats.status_codes)) {

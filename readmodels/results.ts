@@ -1,6 +1,7 @@
 // The read model of results: one document for each checked URL, and the filters over them.
 import { hash } from 'node:crypto';
 import { type CheckedUrl, usualFinalUrl } from '../events/checked-range.ts';
+import type { Verdict } from '../events/checks.ts';
 import { isTemporary, type RedirectKind, redirectKindOf } from '../events/findings.ts';
 import type { CollectionSpec, Document, Filter } from './documents.ts';
 
@@ -8,6 +9,8 @@ import type { CollectionSpec, Document, Filter } from './documents.ts';
 export interface ResultDocument extends Document, CheckedUrl {
   /** See `rowShift`; missing for 0. */
   row_shift?: number;
+  /** The client's own name for the URL. */
+  ref?: string;
 }
 
 /** The fields that every stored result has; a missing one of the others has its usual value. */
@@ -15,6 +18,7 @@ type Kept = 'job_id' | 'index' | 'url' | 'status_code' | 'is_broken';
 /** A result as the store keeps it, without what is usual. */
 export interface StoredResult extends Document, Pick<CheckedUrl, Kept>, Partial<Omit<CheckedUrl, Kept>> {
   row_shift?: number;
+  ref?: string;
   /** For filters. */
   redirect_kind?: RedirectKind;
   temporary?: true;
@@ -24,11 +28,15 @@ export const results: CollectionSpec<StoredResult> = {
   name: 'results',
   fields: {
     ...{ job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
-    ...{ redirect_kind: 'string', temporary: 'boolean' },
+    ...{ redirect_kind: 'string', temporary: 'boolean', verdict: 'string' },
   },
   identity: ['job_id', 'index'],
   // The index covers all filters, so that a filtered page is found without reading documents.
-  indexes: [{ fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1, redirect_kind: 1, temporary: 1 } }],
+  indexes: [
+    {
+      fields: { job_id: 1, index: 1, status_code: 1, is_broken: 1, url: 1, redirect_kind: 1, temporary: 1, verdict: 1 },
+    },
+  ],
 };
 
 /** The characters of a job's id that are its time. */
@@ -48,7 +56,7 @@ export function resultIds(job_id: string): (index: number) => string {
 export const resultId = (job_id: string, index: number) => resultIds(job_id)(index);
 
 /** Leaves out the fields that have their usual values. */
-export function toStored(_id: string, row: CheckedUrl, row_shift = 0): StoredResult {
+export function toStored(_id: string, row: CheckedUrl, row_shift = 0, ref?: string): StoredResult {
   const { job_id, index, url, status_code, is_broken } = row;
   const stored: StoredResult = { _id, job_id, index, url, status_code, is_broken };
   if (row.final_url !== usualFinalUrl(row, url)) stored.final_url = row.final_url;
@@ -70,6 +78,7 @@ export function toStored(_id: string, row: CheckedUrl, row_shift = 0): StoredRes
   if (row.tried_ms !== undefined) stored.tried_ms = row.tried_ms;
   if (row.by_circuit !== undefined) stored.by_circuit = row.by_circuit;
   if (row_shift !== 0) stored.row_shift = row_shift;
+  if (ref !== undefined) stored.ref = ref;
   return stored;
 }
 
@@ -99,6 +108,7 @@ export function toResult(stored: StoredResult): ResultDocument {
   if (stored.tried_ms !== undefined) result.tried_ms = stored.tried_ms;
   if (stored.by_circuit !== undefined) result.by_circuit = stored.by_circuit;
   if (stored.row_shift !== undefined) result.row_shift = stored.row_shift;
+  if (stored.ref !== undefined) result.ref = stored.ref;
   return result;
 }
 
@@ -114,6 +124,7 @@ export interface ResultsFilter {
   /** `any`: results with redirects. */
   redirect_kind?: RedirectKind | 'any';
   temporary?: boolean;
+  verdict?: Verdict;
 }
 
 /** Makes the filter of a job's results for which all given conditions hold. */
@@ -128,6 +139,8 @@ export function resultsFilter(job_id: string, filter: ResultsFilter): Filter {
   if (filter.redirect_kind)
     all.push({ redirect_kind: filter.redirect_kind === 'any' ? { $ne: null } : filter.redirect_kind });
   if (filter.temporary !== undefined) all.push({ temporary: filter.temporary ? true : { $ne: true } });
+  // A result without a verdict is `ok`.
+  if (filter.verdict) all.push({ verdict: filter.verdict === 'ok' ? null : filter.verdict });
   return all.length === 1 ? all[0]! : { $and: all };
 }
 

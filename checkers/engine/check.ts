@@ -16,6 +16,7 @@ import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop
 import { parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
 import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
+import type { Granted } from './wishes.ts';
 
 /** The step after an exchange. */
 export type Step =
@@ -54,6 +55,8 @@ export class Check implements Task {
   /** The Cookie header of the request. */
   cookie: string | null = null;
   readonly purpose: 'url' | 'probe';
+  /** What its owner wishes; null for nothing. */
+  granted: Granted | null = null;
   /** The root is never a soft 404. */
   readonly #is_root: boolean;
   readonly #rules: CheckRules;
@@ -168,6 +171,7 @@ export class Check implements Task {
     if (isRedirect(status) && !isPage(exchange)) return this.#follow(headers);
 
     const body = bodyOf(exchange);
+    if (this.#isAccepted) return this.conclude('unknown');
     this.#protection = protectionOf(status, headers, body?.toString('latin1', 0, MARKS_BYTES) ?? '');
     if (isTemporaryStatus(status) && this.#protection === null && this.#mayRetry()) {
       return this.#retry(null, parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
@@ -186,6 +190,7 @@ export class Check implements Task {
   /** The outcome of the last answer, given the verdict of its folder's probe. */
   conclude(probe: ProbeVerdict): Outcome {
     const status = this.#status!;
+    if (this.#isAccepted) return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
     if (this.#protection !== null) return this.#outcome('blocked', status >= 400, null);
     if (status >= 400) return this.#outcome('broken', true, null);
     if (status < 300 && isSoft(this.#points, probe, this.#work_points)) return this.#outcome('soft_404', false, null);
@@ -250,7 +255,12 @@ export class Check implements Task {
     return true;
   }
 
+  get #isAccepted(): boolean {
+    return this.granted?.accepts.has(this.#status!) === true;
+  }
+
   #mayRetry(): boolean {
+    if (this.granted?.looks_twice === false) return false;
     return this.purpose === 'url' && this.#attempts <= this.#rules.retries;
   }
 

@@ -8,6 +8,7 @@ import { withoutUser } from './redirects.ts';
 import { Suspects } from './suspects.ts';
 import type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
 import { abortError, NotStarted } from './types.ts';
+import { Grants } from './wishes.ts';
 
 export type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
 export { NotStarted } from './types.ts';
@@ -30,6 +31,7 @@ class CheckerEngine implements Engine {
   readonly #now: () => number;
   readonly #checks: Lifecycle;
   readonly #suspects: Suspects;
+  readonly #grants = new Grants();
 
   constructor(settings: EngineSettings, parts: EngineParts) {
     this.#now = parts.now ?? (() => performance.now());
@@ -62,7 +64,7 @@ class CheckerEngine implements Engine {
   }
 
   check(url: string, options: CheckOptions = {}): Promise<Outcome> {
-    const { owner = '', group = '', signal, hold } = options;
+    const { owner = '', group = '', signal, hold, wishes } = options;
     if (this.#checks.isClosed || signal?.aborted === true) return Promise.reject(abortError());
     if (hold?.aborted === true) return Promise.reject(new NotStarted());
     const parsed = URL.parse(url);
@@ -73,6 +75,7 @@ class CheckerEngine implements Engine {
     if (this.#suspects.has(parsed)) return Promise.resolve(checkerFault());
     return new Promise((resolve, reject) => {
       const job = new Job(parsed, owner, group, 'url', this.#checks.rules, { resolve, reject });
+      if (wishes !== undefined) job.granted = this.#grants.of(wishes);
       this.#checks.begin(job, signal, hold);
     });
   }

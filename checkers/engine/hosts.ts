@@ -99,7 +99,7 @@ export class Hosts {
     if (gap_ms === 0 && this.#paces.size === 0) return false;
     const pace = this.#paces.get(host) ?? (gap_ms === 0 ? null : this.#begin(host));
     if (pace === null) return false;
-    const gap = Math.max(gap_ms && gap_ms * this.#gapFactor(host), pace.gap_ms * (0.75 + random() / 2));
+    const gap = Math.max(gap_ms && gap_ms * this.gapFactor(host), pace.gap_ms * (0.75 + random() / 2));
     return gap > 0 && this.#hold(host, pace, now + gap);
   }
 
@@ -193,7 +193,7 @@ export class Hosts {
   }
 
   /** Factor on this checker's gaps, so that the starts of all checkers together keep the setting's gap. */
-  #gapFactor(host: string): number {
+  gapFactor(host: string): number {
     const { per_host } = this.#settings;
     return this.peers === null ? 1 : per_host / Math.max(1, this.peers.shareOf(host, per_host));
   }

@@ -18,8 +18,10 @@ export interface Lane extends Linked<Lane> {
   readonly group: Group;
   readonly host: Host;
   readonly tasks: LinkedList<Task>;
-  /** `ready`: in its group's list; `blocked`: in its host's list; `empty`: without tasks. */
-  state: 'empty' | 'ready' | 'blocked';
+  /** `ready`: in its group's list; `blocked`: in its host's list; `paced`: it waits for `resume`; `empty`: without tasks. */
+  state: 'empty' | 'ready' | 'blocked' | 'paced';
+  /** Whether none of its tasks may start before `resume`. */
+  is_paced: boolean;
   running: number;
   /** Whether the scheduler's next sweep looks whether to forget it. */
   is_idle: boolean;

@@ -20,6 +20,7 @@ import { PageMemory } from './fingerprints.ts';
 import type { Job } from './job.ts';
 import { Names } from './names.ts';
 import { Origins } from './origins.ts';
+import { Paces } from './paces.ts';
 import { countAnswer, shouldTryAnotherProxy } from './proxied.ts';
 import { Requests } from './requests.ts';
 import type { Vetted } from './resolver.ts';
@@ -51,6 +52,7 @@ export class Lifecycle {
   readonly #sweeps: Sweeps;
   readonly #jobs: ChecksInHand;
   readonly #capacity: Capacity;
+  readonly #paces = new Paces();
   #is_waking = false;
   #is_closed = false;
 
@@ -221,6 +223,8 @@ export class Lifecycle {
     job.follows = false;
     job.asked_at = now;
     if (this.origins.hosts.started(job.host, now)) this.#scheduler.limitChanged(job.host);
+    const gap_ms = job.granted?.host_gap_ms ?? 0;
+    if (gap_ms > 0) this.#paces.hold(this.#scheduler.pace(job), now + gap_ms * this.origins.hosts.gapFactor(job.host));
     this.#requests.send(job, now, job.proxy_tries?.proxies);
   }
 
@@ -312,6 +316,7 @@ export class Lifecycle {
     this.#requests.sweep(now);
     this.#jobs.sweep(now, (job) => this.#enqueue(job, false));
     this.origins.sweep(now, this.#isQuiet);
+    this.#paces.sweep(now, (lane) => this.#scheduler.resume(lane));
     // The queue gets back what waits for the machine.
     if (this.#capacity.becomesStarved(now)) this.#jobs.giveBack((job) => job.state !== 'asking');
     else if (this.#capacity.are_names_away) this.#jobs.giveBack((job) => job.state === 'resolving');

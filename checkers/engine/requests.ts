@@ -104,7 +104,9 @@ export class Requests implements ExchangeOwner {
     const exchange = new Exchange(job, connection, this, now);
     job.exchange = exchange;
     this.#in_flight.add(exchange);
-    const headers = job.cookie === null ? this.#headers : [...this.#headers, 'Cookie', job.cookie];
+    const own =
+      job.granted === null ? this.#headers : job.granted.headersOf(job.host, this.#headers, isDowngraded(job));
+    const headers = job.cookie === null ? own : [...own, 'Cookie', job.cookie];
     connection.client.dispatch({ path: job.path, method: 'GET', headers: headers as string[] }, exchange);
   }
 
@@ -163,6 +165,9 @@ export class Requests implements ExchangeOwner {
     (exchange.check as Job).exchange = null;
   }
 }
+
+/** Whether a redirect led from https to http. */
+const isDowngraded = ({ first, current }: Job) => first.protocol === 'https:' && current.protocol === 'http:';
 
 /** What follows Host and Connection, with the names and in the order in which browsers send them: some servers know no other. */
 function headersOf({ user_agent, accept_language = DEFAULT_SETTINGS.accept_language }: EngineSettings): string[] {

@@ -77,7 +77,7 @@ export class Scheduler<T extends Task> {
     this.#idle = [];
     for (const lane of idle) {
       lane.is_idle = false;
-      if (lane.state === 'empty' && lane.running === 0) this.#forget(lane);
+      if (lane.state === 'empty' && lane.running === 0 && !lane.is_paced) this.#forget(lane);
     }
   }
 
@@ -103,6 +103,11 @@ export class Scheduler<T extends Task> {
       const lane = owner.turns.next?.ready.first;
       assert(lane);
       const { host } = lane;
+      if (lane.is_paced) {
+        this.#unlink(lane);
+        lane.state = 'paced';
+        continue;
+      }
       if (!this.#hasRoom(lane)) {
         this.#unlink(lane);
         this.#block(lane);
@@ -147,6 +152,21 @@ export class Scheduler<T extends Task> {
     if (lane.state === 'empty' && lane.running === 0) this.#idles(lane);
   }
 
+  /** Lets no further task of this one's group and host start before `resume` is called with the lane, which is returned. */
+  pace(task: T): Lane {
+    assert(task.lane !== null);
+    task.lane.is_paced = true;
+    return task.lane;
+  }
+
+  resume(lane: Lane): void {
+    lane.is_paced = false;
+    if (lane.state === 'paced') lane.state = 'empty';
+    if (lane.state !== 'empty') return;
+    if (lane.tasks.size > 0) this.#link(lane, false);
+    else if (lane.running === 0) this.#idles(lane);
+  }
+
   /** Removes a queued task; a running task is left alone. */
   remove(task: T): void {
     const { lane } = task;
@@ -157,7 +177,7 @@ export class Scheduler<T extends Task> {
     this.#queued--;
     lane.host.queued--;
     this.#count(lane.host);
-    if (lane.tasks.size > 0) return;
+    if (lane.tasks.size > 0 || lane.state === 'paced') return;
     if (lane.state === 'ready') {
       this.#unlink(lane);
       // Another lane of the host may take this lane's place.
@@ -235,7 +255,16 @@ export class Scheduler<T extends Task> {
       this.#hosts.set(task.host, host);
     }
     host.lanes++;
-    lane = { group, host, tasks: new LinkedList(), state: 'empty', running: 0, is_idle: false, ...UNLINKED };
+    lane = {
+      group,
+      host,
+      tasks: new LinkedList(),
+      state: 'empty',
+      is_paced: false,
+      running: 0,
+      is_idle: false,
+      ...UNLINKED,
+    };
     group.lanes.set(task.host, lane);
     return lane;
   }

@@ -4,6 +4,7 @@ import type { ProxyPool } from '../proxies/pool.ts';
 import type { HostPeers } from './hosts.ts';
 import type { ProbePeers, Probes } from './probes.ts';
 import type { Lookup, OwnLookup } from './resolver.ts';
+import type { Wishes } from './wishes.ts';
 
 export interface EngineSettings {
   /** Most requests in flight. Unset: as many as the thread, the memory and the open files of this machine allow. */
@@ -56,6 +57,8 @@ export interface CheckOptions {
   owner?: string;
   /** Id of the job. The groups of an owner share its slots in turn. */
   group?: string;
+  /** What the owner of the job wishes. Share one object among all checks of the job. */
+  wishes?: Wishes;
   /** Aborts the check. Share one signal among many checks: the engine listens to each signal once. */
   signal?: AbortSignal;
   /**

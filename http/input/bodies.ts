@@ -141,7 +141,7 @@ function parsed(text: string): unknown {
 }
 
 /** Throws 400 for a value that is nested deeper than any schema: walking it could exhaust the stack. */
-function assertShallow(root: unknown): void {
+export function assertShallow(root: unknown): void {
   let level: object[] = isContainer(root) ? [root] : [];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) throw new HttpError(400, 'too_deep', `The body is nested deeper than ${MAX_DEPTH} levels.`);

@@ -3,10 +3,11 @@ import { createHash, hash as hashOf } from 'node:crypto';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
+import type { ListItem } from '../../commands/intake.ts';
 import { breather } from '../../time/event-loop.ts';
 import { ValidationError } from '../errors.ts';
 import type { ListBody, StringList } from '../request-bodies.ts';
-import { hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
+import { assertShallow, hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
 import { openStringListReader, type StringListReader } from './string-list.ts';
 import { UPLOAD_PREFIX } from './uploads.ts';
 import type { Check } from './validation.ts';
@@ -35,7 +36,7 @@ export async function withList<Result>(
 }
 
 async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages): Promise<StringList> {
-  let page: string[] = [];
+  let page: ListItem[] = [];
   let length = 0;
   const flush = async () => {
     // Every page but the last has the same size, so that equal lists have equal fingerprints.
@@ -43,17 +44,18 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
     for (; page.length - from >= PAGE_SIZE; from += PAGE_SIZE) await pages.add(page.slice(from, from + PAGE_SIZE));
     page = page.slice(from);
   };
-  const take = (value: string) => {
+  const take = (value: ListItem) => {
     page.push(value);
     if (++length > MAX_VALUES) throw tooManyValues();
   };
   let reader: StringListReader | null = null;
   const parse = (bytes: Buffer) => {
-    reader ??= openStringListReader(body, take);
+    reader ??= openStringListReader({ ...body, others: Object.keys(body.others) }, take);
     reader.write(bytes);
   };
   let size_bytes = 0;
   let held: Buffer[] | null = [];
+  let others: Record<string, unknown> = {};
   const breathe = breather();
   for await (const chunk of readJsonChunks(ctx, body.limit_bytes)) {
     await breathe();
@@ -70,10 +72,13 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
     if (value === undefined) throw missingBody();
     const problems = check(value, size_bytes);
     if (problems.length > 0) throw new ValidationError(problems);
-    if (namesOnce(bytes, body.field)) for (const item of (value as Record<string, string[]>)[body.field]!) take(item);
+    const { [body.field]: list, ...rest } = value as Record<string, ListItem[]>;
+    if (namesOnce(bytes, body.field)) for (const item of list!) take(withoutEmptyRef(item));
     else parse(bytes);
+    others = rest;
   }
-  (reader as StringListReader | null)?.end();
+  const read = (reader as StringListReader | null)?.end();
+  if (read && held === null) others = checkedOthers(read, body, check);
   await flush();
   if (page.length > 0) await pages.add(page);
   return {
@@ -81,11 +86,27 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
     size_bytes,
     // Only requests with an idempotency key need it.
     get fingerprint() {
-      return pages.fingerprint();
+      const of_list = pages.fingerprint();
+      return Object.keys(others).length === 0 ? of_list : hashOf('sha256', JSON.stringify([of_list, others]));
     },
+    others,
     pages: pages.read,
     release: pages.release,
   };
+}
+
+/** An item without a `ref` is kept as its string. */
+const withoutEmptyRef = (item: ListItem): ListItem =>
+  typeof item === 'object' && item.ref === undefined ? (item as { url: string }).url : item;
+
+/** Checks the other fields of a body that was read as a stream, beside a list that breaks no rule, and fills in their defaults. */
+function checkedOthers(read: Record<string, unknown>, { field }: ListBody, check: Check): Record<string, unknown> {
+  assertShallow(read);
+  const value: Record<string, unknown> = { [field]: ['https://example.com/'], ...read };
+  const problems = check(value);
+  if (problems.length > 0) throw new ValidationError(problems);
+  delete value[field];
+  return value;
 }
 
 /** Whether the JSON has the name once, so that `JSON.parse` dropped no list. A text with escapes may name it in another way. */
@@ -94,13 +115,14 @@ function namesOnce(bytes: Buffer, field: string): boolean {
   return !bytes.includes('\\') && bytes.indexOf(name) === bytes.lastIndexOf(name);
 }
 
-const charsOf = (page: readonly string[]) => page.reduce((sum, { length }) => sum + length, 0);
+const charsOf = (page: readonly ListItem[]) =>
+  page.reduce((sum, item) => sum + (typeof item === 'string' ? item.length : item.url.length + item.ref.length), 0);
 
 interface Pages {
-  add(page: readonly string[]): Promise<void>;
-  /** Equal for the same strings in the same order, whatever the white space and escapes of their JSON. */
+  add(page: readonly ListItem[]): Promise<void>;
+  /** Equal for the same items in the same order, whatever the white space and escapes of their JSON. */
   fingerprint(): string;
-  read(): AsyncGenerator<string[]>;
+  read(): AsyncGenerator<ListItem[]>;
   release(): Promise<void>;
 }
 
@@ -108,7 +130,7 @@ interface Pages {
 function openPages(folder: string): Pages {
   const sizes_bytes: number[] = [];
   const hash = createHash('sha256');
-  let only: readonly string[] | null = null;
+  let only: readonly ListItem[] | null = null;
   let held: Buffer[] = [];
   let held_bytes = 0;
   let is_released = false;
@@ -125,14 +147,14 @@ function openPages(folder: string): Pages {
     held = [];
     held_bytes = 0;
   }
-  function hold(page: readonly string[]): void {
+  function hold(page: readonly ListItem[]): void {
     const bytes = Buffer.from(JSON.stringify(page));
     hash.update(bytes);
     sizes_bytes.push(bytes.length);
     held.push(bytes);
     held_bytes += bytes.length;
   }
-  async function* read(): AsyncGenerator<string[]> {
+  async function* read(): AsyncGenerator<ListItem[]> {
     if (only) yield [...only];
     if (file && held.length > 0) await spill();
     let at = 0;

@@ -10,7 +10,7 @@ import { IN_PROGRESS, MADE, RETRY_AFTER } from '../idempotency-key.ts';
 import { JobView, jobExample } from '../job-view.ts';
 import { anError, routeOf } from '../route.ts';
 import { Time } from '../schemas.ts';
-import { answerOf, type Once, onceMade } from '../submit.ts';
+import { answerOf, type Once, onceMade, ownOf } from '../submit.ts';
 
 const wire = ({ log, jobs, blobs, submissions, jobFinder, read, now }: Parts) => ({
   ...{ blobs, jobFinder, now },
@@ -85,7 +85,8 @@ const rerun = route({
       throw new HttpError(STATUSES[code], code, message, details);
     }
     // The owner, who did not ask, finds the job at once too.
-    return { ...onceMade(once as Once, 'rerun', { route }).reply, is_early: false };
+    const mine = once.ok ? { ...once, own: ownOf(once.filename, once.described) } : (once as Once);
+    return { ...onceMade(mine, 'rerun', { route }).reply, is_early: false };
   },
 });
 

@@ -1,4 +1,5 @@
 // Analysis before a job: which domains are blocked, and what a job of a file would check and cost.
+import { textOf } from '../../commands/intake.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
@@ -72,7 +73,7 @@ const checkDomains = route({
     },
   },
   async handler({ body: list }, { blocklist }) {
-    const domains = (await Array.fromAsync(list.pages())).flat();
+    const domains = (await Array.fromAsync(list.pages())).flat().map(textOf);
     const parsed: ParsedDomain[] = [];
     const breathe = breather();
     for (const domain of domains) {

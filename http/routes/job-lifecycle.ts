@@ -8,6 +8,7 @@ import { Type } from '../../events/schema.ts';
 import { jobStream } from '../../events/streams.ts';
 import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
+import { PUBLIC } from '../apis/public.ts';
 import { jobWhen } from '../await-job.ts';
 import { HttpError, jobNotFound, notYours, retryLater } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
@@ -74,10 +75,10 @@ const pause = route({
   },
 });
 
-const resume = route({
+/** What both APIs say of the route. */
+const resuming = {
   id: 'resumeJob',
   method: 'POST',
-  path: '/jobs/{job_id}/resume',
   access: 'owner',
   summary: 'Resume a paused job',
   description:
@@ -94,10 +95,12 @@ const resume = route({
     },
     409: ILLEGAL,
   },
-  async handler({ job: { _id }, command }, services) {
+  async handler({ job: { _id }, command }: Pick<RouteRequest, 'command'> & { job: OwnedJob }, services: Deps) {
     return changed(_id, await services.resumeJob(_id, command()), services);
   },
-});
+} as const;
+const resume = route({ ...resuming, path: '/jobs/{job_id}/resume' });
+const resumeByKey = routeOf<Deps>(PUBLIC, 'jobs')({ ...resuming, path: '/jobs/{id}/resume', job: 'id' });
 
 const cancel = route({
   id: 'cancelJob',
@@ -259,4 +262,4 @@ function refusal({ code, message, details }: Refused): HttpError {
   return new HttpError(STATUSES[code] ?? 409, code, message, details);
 }
 
-export const group = groupOf(wire, [pause, resume, cancel, remove, removeMany]);
+export const group = groupOf(wire, [pause, resume, resumeByKey, cancel, remove, removeMany]);

@@ -10,16 +10,16 @@ import type { JobDocument } from '../../readmodels/jobs.ts';
 import type { Paging } from '../../readmodels/pages.ts';
 import { breather } from '../../time/event-loop.ts';
 import { GATEWAY } from '../apis/gateway.ts';
+import { PUBLIC } from '../apis/public.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { cellsOf } from '../result-place.ts';
 import { paging } from '../result-view.ts';
-import { routeOf } from '../route.ts';
+import { type Reply, routeOf } from '../route.ts';
 
 const wire = ({ blobs }: Parts) => ({ blobs });
 type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'jobs');
 
 const REASONS: Readonly<Record<string, string>> = {
   duplicate: 'repeats the URL of an earlier row',
@@ -34,6 +34,9 @@ const RejectedView = Type.Object(
     value: Type.String({ description: 'The text, shortened to 200 characters.' }),
     reason: Type.Enum(Object.keys(REASONS), { description: 'A code for programs.' }),
     message: Type.String({ description: 'What the reason means.' }),
+    ref: Type.Optional(
+      Type.String({ description: 'Your own name for the text, as you submitted it; absent without one.' }),
+    ),
     duplicate_of_row: Nullable(Type.Integer({ minimum: 1, description: 'Where the URL stands that is checked.' })),
   },
   { $id: 'RejectedRow' },
@@ -43,10 +46,10 @@ const NOT_KEPT = 'The job is older than the record of rejected rows. Upload the 
 
 const RECORD_MISSING = 'The record of what the job left out is not there any more.';
 
-const rejected = route({
+/** What both APIs say of the route. */
+const common = {
   id: 'listRejectedRows',
   method: 'GET',
-  path: '/jobs/{job_id}/rejected',
   access: 'owner',
   heavy: true,
   of_results: true,
@@ -81,19 +84,23 @@ const rejected = route({
       examples: { not_kept: { message: NOT_KEPT }, record_missing: { message: RECORD_MISSING } },
     },
   },
-  async handler({ job, query, signal }, { blobs }) {
+  async handler({ job, query, signal }: Asked, { blobs }: Deps): Promise<Reply> {
     const count = job.duplicates_removed + job.invalid_urls_rejected + job.blocked_urls_skipped;
     if (count > 0 && job.first_row === undefined) throw new HttpError(409, 'not_kept', NOT_KEPT);
     const page = await pageOf(blobs, job._id, query, signal);
     if (count > 0 && !page.is_there) throw new HttpError(409, 'record_missing', RECORD_MISSING);
     return listReply(page, viewsOf(job), query);
   },
-});
+} as const;
+type Asked = { job: JobDocument; query: Paging & { reason?: string }; signal: AbortSignal };
+
+const rejected = routeOf<Deps>(GATEWAY, 'jobs')({ ...common, path: '/jobs/{job_id}/rejected' });
+const rejectedOfKey = routeOf<Deps>(PUBLIC, 'jobs')({ ...common, path: '/jobs/{id}/rejected', job: 'id' });
 
 function viewsOf(job: JobDocument): (entry: LeftOut) => Static<typeof RejectedView> {
   const cellOf = cellsOf(job);
-  return ({ row, reason, value, first }) => ({
-    ...{ row, cell: cellOf(row), value, reason, message: REASONS[reason] ?? reason },
+  return ({ row, reason, value, first, ref }) => ({
+    ...{ row, cell: cellOf(row), value, ...(ref !== undefined && { ref }), reason, message: REASONS[reason] ?? reason },
     duplicate_of_row: first?.row ?? null,
   });
 }
@@ -121,4 +128,4 @@ async function pageOf(
   return { items, total, is_there };
 }
 
-export const group = groupOf(wire, [rejected]);
+export const group = groupOf(wire, [rejected, rejectedOfKey]);

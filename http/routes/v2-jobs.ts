@@ -1,9 +1,10 @@
 // The public API's jobs: submit a list, wait for the results, list jobs, read a job, cancel it.
 
 import { NO_CREDITS } from '../../commands/submit-job.ts';
-import { JOB_STATUSES } from '../../events/job.ts';
+import { JOB_STATUSES, MAX_REF_CHARS } from '../../events/job.ts';
+import { JobOptions } from '../../events/job-options.ts';
 import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { type Static, type TObject, Type } from '../../events/schema.ts';
 import { type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs.ts';
 import { NEWEST_FIRST } from '../../readmodels/pages.ts';
 import { results as resultDocuments } from '../../readmodels/results.ts';
@@ -14,7 +15,16 @@ import { openCursors, openListCursors } from '../cursors.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '../idempotency-key.ts';
-import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from '../job-view.ts';
+import {
+  JobStatusView,
+  JobView,
+  jobExample,
+  jobStatusExample,
+  jobStatusView,
+  jobView,
+  MAX_LABEL_CHARS,
+  Metadata,
+} from '../job-view.ts';
 import { listBody, type StringList } from '../request-bodies.ts';
 import { MAX_PAGE, ResultView, resultExample } from '../result-view.ts';
 import { anError, asThrown, type Caller, type RouteRequest, routeOf } from '../route.ts';
@@ -36,8 +46,21 @@ const MAX_WAIT_S = 900;
 
 const body = listBody('urls', {
   limit_bytes: MAX_BODY_BYTES,
+  max_ref_chars: MAX_REF_CHARS,
   name: 'NewJob',
-  example: { urls: ['https://example.com/', 'https://example.com/about'] },
+  others: {
+    label: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_LABEL_CHARS,
+        description: 'Your own words for the job. Lists of jobs can be filtered by it.',
+        examples: ['nightly'],
+      }),
+    ),
+    metadata: Type.Optional(Metadata),
+    options: Type.Optional(JobOptions),
+  },
+  example: { urls: ['https://example.com/', { url: 'https://example.com/about', ref: 'row-2' }], label: 'nightly' },
 });
 const headers = submissionKey('the same URLs');
 const submissionErrors = {
@@ -173,11 +196,19 @@ const wait = route({
 /** Whether the job is paused, or has ended with its credits settled. */
 const hasStopped = ({ status, due }: JobDocument) => status !== 'processing' && due !== 'settlement';
 
-type Submitting = RouteRequest<unknown, unknown, { [KEY]?: string }, StringList, Caller>;
+type Others = Static<TObject<(typeof body)['others']>>;
+type Submitting = RouteRequest<unknown, unknown, { [KEY]?: string }, StringList<Others>, Caller>;
+
+const describedBy = ({ label, metadata, options }: Others) => ({
+  ...(label !== undefined && { label }),
+  ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
+  ...(options !== undefined && { options: JSON.stringify(options) }),
+});
 
 async function submitted(request: Submitting, services: Deps) {
   const { body, headers } = request;
-  const wanted = { source: 'api' as const, given: { kind: 'list' as const, pages: body.pages() }, needs_credits: true };
+  const given = { kind: 'list' as const, pages: body.pages() };
+  const wanted = { source: 'api' as const, given, needs_credits: true, described: describedBy(body.others) };
   const sent = { key: headers[KEY], size_bytes: body.size_bytes, fingerprint: () => body.fingerprint };
   return await submit(wanted, sent, request, services);
 }
@@ -189,7 +220,7 @@ export const list = route({
   access: 'user',
   summary: 'List your jobs, the newest first',
   description:
-    'Go on with `next_cursor` and the same `status` until it is null. No job is repeated or missed while others are created or deleted; ' +
+    'Go on with `next_cursor` and the same filters until it is null. No job is repeated or missed while others are created or deleted; ' +
     'a job whose status changes meanwhile enters or leaves a list by `status`.',
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'The most jobs in the page.' }),
@@ -200,6 +231,28 @@ export const list = route({
     }),
     status: Type.Optional(
       Type.Enum(JOB_STATUSES, { $id: 'JobStatus', type: 'string', description: 'Only jobs with this status.' }),
+    ),
+    label: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_LABEL_CHARS,
+        description: 'Only jobs with this label.',
+        examples: ['nightly'],
+      }),
+    ),
+    created_after: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Only jobs from this time on.',
+        examples: ['2026-01-31T00:00:00Z'],
+      }),
+    ),
+    created_before: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Only jobs before this time.',
+        examples: ['2026-02-01T00:00:00Z'],
+      }),
     ),
   }),
   responses: {
@@ -216,10 +269,22 @@ export const list = route({
     },
   },
   async handler({ caller: { user_id }, query, signal }, { read, listCursors }) {
-    const { limit, cursor, status = null } = query;
-    const scope = { user_id, status };
+    const { limit, cursor, status = null, label, created_after, created_before } = query;
+    // A filter that is not given is left out: a cursor of an earlier version stays good.
+    const scope = { user_id, status, label, created_after, created_before };
     const after = listCursors.valuesOf(cursor, scope);
-    const filter = { owner_id: user_id, ...(status === null ? {} : { status }) };
+    const inUtc = (time: string) => new Date(time).toISOString();
+    const filter = {
+      owner_id: user_id,
+      ...(status !== null && { status }),
+      ...(label !== undefined && { label }),
+      ...((created_after ?? created_before) !== undefined && {
+        created_at: {
+          ...(created_after !== undefined && { $gte: inUtc(created_after) }),
+          ...(created_before !== undefined && { $lt: inUtc(created_before) }),
+        },
+      }),
+    };
     const options = { sort: NEWEST_FIRST, limit: limit + 1, signal, ...(after && { after }) };
     const found = await read.jobs.find(filter, options);
     const items = found.slice(0, limit);

@@ -1,7 +1,7 @@
 // What may be done to the world, and what comes of it noted.
 import assert from 'node:assert/strict';
 import type { CreditsCommand } from '../../commands/credits.ts';
-import type { Given } from '../../commands/intake.ts';
+import { type Given, textOf } from '../../commands/intake.ts';
 import { openRerunJob } from '../../commands/rerun-job.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import type { Known } from './holds.ts';
@@ -79,7 +79,7 @@ export async function act(action: Action, known: Known, world: World): Promise<v
     const began = world.gate.witnessed.length;
     const submissions = {
       async submitOnce({ given }: { given: Given }): Promise<never> {
-        const urls = given.kind === 'list' ? (await Array.fromAsync(given.pages)).flat() : [];
+        const urls = given.kind === 'list' ? (await Array.fromAsync(given.pages)).flat().map(textOf) : [];
         await submit(client, owner_id, 'rerun', urls, false);
         return { ok: true } as never;
       },
