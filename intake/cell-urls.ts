@@ -1,7 +1,7 @@
 // Takes the URLs out of a cell or a line: several of them, the link of a formula, Markdown, JSON arrays, bullets, zero-width
 // characters. What is no URL, such as a note beside it, is left out.
 
-import { decodeHTML } from 'entities';
+import { decodeHTMLStrict } from 'entities';
 import { isPublicName } from './domain-names.ts';
 import { withoutMarkdown } from './markdown-links.ts';
 import { type Span, spansOf } from './url-spans.ts';
@@ -22,6 +22,9 @@ const PLAIN =
   /^(?:(?:https?:\/\/|www\.)[\w.~:/?#@!$&+=%-]+|(?![\w-]*=)[\w.~/?#@!$&+=%-]+(?::\d+(?:[/?#][\w.~/?#@!$&+=%-]*)?)?)(?<!::)$/i;
 /** Characters that nobody sees, which pages, PDF files and chats put into texts: they are no part of a URL. */
 const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
+/** What colours the text of a terminal, or makes links of it (ECMA-48). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals begin their codes with one
+const TERMINAL_CODE = /\u001b(?:\[[\d;?]{0,32}[a-z]|[^[])?/gi;
 /** Joiners shape Persian words and emoji, but mean nothing at an end. */
 const JOINERS = new Set('\u200c\u200d');
 /** A spreadsheet's formula; HYPERLINK has another name in each language. */
@@ -34,9 +37,12 @@ const LABEL = /^["']?[\p{L}\p{N}_-]{1,30}["']?[=:：]$/u;
 const SEPARATORS = /[\s,;|\uff0c\uff1b\u3001]+/;
 const WRAPPING = new Set('<>()[]{}"\'`*\u201c\u201d\u2018\u2019\uff08\uff09\u300c\u300d\u3010\u3011\u300a\u300b');
 /** HTML or what is left of it, escaped or not. */
-const MARKUP = /&(?:lt|gt|quot|apos|#0*3[49]|#x0*2[27]);|<[a-z!/]/i;
-/** What JSON, TeX and Markdown put before a character that they would take for their own. */
-const ESCAPE = /\\([\\/"'_&%#~$*()[\]{}<>|.!-])/g;
+const MARKUP =
+  /&(?:lt|gt|quot|apos|#0*(?:3[49]|47|61)|#x0*(?:2[27f]|3d)|amp;(?:amp|lt|gt|quot|#\d+));|&amp;(?=[\w[\]%.-]+=)|<[a-z!/]/i;
+/** HTML that was escaped is sometimes escaped again. */
+const MAX_ESCAPED = 3;
+/** What JSON, TeX, Markdown and files of properties put before a character that they would take for their own. */
+const ESCAPE = /\\([\\/"'_&%#~$*()[\]{}<>|.!:=-])/g;
 const UNICODE_ESCAPE = /\\u00([2-7][0-9a-f])/gi;
 const LINE_ESCAPE = /\\[nrt](?![a-z])|\\[nrt](?=https?:|www\.)/g;
 /** The first word behind a name, written like more of it: `http://my site.com/`, `http://my site/`. */
@@ -78,7 +84,10 @@ function unescaped(text: string): string {
         .replace(ESCAPE, '$1')
         .replace(UNICODE_ESCAPE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     : text;
-  return MARKUP.test(plain) ? decodeHTML(plain) : plain;
+  let text_of_markup = plain;
+  for (let n = 0; n < MAX_ESCAPED && MARKUP.test(text_of_markup); n++)
+    text_of_markup = decodeHTMLStrict(text_of_markup);
+  return text_of_markup;
 }
 
 /** Whether a text out of prose is meant as a URL, whatever its scheme is. */
@@ -89,7 +98,8 @@ export const beginsLikeUrl = (text: string): boolean => /^(?:https?:\/\/|www\.)/
 
 /** The text without characters that nobody sees, trimmed. */
 function visible(text: string): string {
-  return within(text.replace(INVISIBLE, '').trim(), JOINERS).trim();
+  const plain = text.includes('\u001b') ? text.replace(TERMINAL_CODE, ' ') : text;
+  return within(plain.replace(INVISIBLE, '').trim(), JOINERS).trim();
 }
 
 /** The text without the characters of a set at its ends. */

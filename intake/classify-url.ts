@@ -64,6 +64,8 @@ const ANY_DOT = /[.\u3002\uff0e\uff61]/;
 const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
 /** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, and a part of the path or a value that is `{id}`. */
 const PLACEHOLDER = /\{\{|\$\{|\{%|<%|[/=]\{[a-z_]\w*\}/i;
+/** What is left for a host where a scheme stands twice: `https://https://a.com`. */
+const SCHEME_FOR_HOST = /^https?$/;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const MAX_HOST_CHARS = 254;
 
@@ -122,7 +124,8 @@ function isHostAndPort(text: string): boolean {
 }
 
 function isHost(hostname: string): boolean {
-  return hostname.startsWith('[') || (hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname));
+  if (hostname.startsWith('[')) return true;
+  return hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname) && !SCHEME_FOR_HOST.test(hostname);
 }
 
 function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): ClassifiedUrl {

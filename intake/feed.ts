@@ -18,6 +18,8 @@ interface XmlKind {
   isText(name: string, parent: string, attributes: Record<string, string>): boolean;
   /** The URLs in the attributes of an element. */
   ofAttributes?(name: string, attributes: Record<string, string>): readonly (string | undefined)[];
+  /** The elements in the texts of whose attributes URLs may stand, also in markup. */
+  texts_of?: string;
 }
 
 const located = (entry: string): Pick<XmlKind, 'entries' | 'isText'> => ({
@@ -30,7 +32,10 @@ const RSS: XmlKind = {
   isText: (name, parent, { isPermaLink = 'true' }) =>
     (name === 'link' && (parent === 'item' || parent === 'channel')) ||
     (name === 'guid' && parent === 'item' && isPermaLink === 'true'),
+  ofAttributes: (name, { url }) => (name === 'enclosure' ? [url] : []),
 };
+/** Relations of a link of Atom that lead to what the entry is about (RFC 4287, 4.2.7.2). */
+const ENTRY_RELATIONS = new Set(['alternate', 'enclosure', 'related', 'via']);
 /** The links and the URLs in the text, wherever they stand. */
 const WHOLE: XmlKind = {
   format: 'xml',
@@ -47,18 +52,19 @@ const KINDS: Readonly<Record<string, XmlKind>> = {
     format: 'feed',
     entries: new Set(['entry']),
     isText: () => false,
-    ofAttributes: (name, { rel = 'alternate', href }) => (name === 'link' && rel === 'alternate' ? [href] : []),
+    ofAttributes: (name, { rel = 'alternate', href }) => (name === 'link' && ENTRY_RELATIONS.has(rel) ? [href] : []),
   },
   opml: {
     format: 'feed',
     entries: new Set(['outline']),
     isText: () => false,
     ofAttributes: (name, { htmlUrl, xmlUrl, url }) => (name === 'outline' ? [htmlUrl, xmlUrl, url] : []),
+    texts_of: 'outline',
   },
   plist: {
     format: 'feed',
     entries: new Set(['dict']),
-    isText: (name, parent) => name === 'string' && parent === 'dict',
+    isText: (name, parent) => name === 'string' && (parent === 'dict' || parent === 'array'),
   },
   // Excel 2003, flat OpenDocument, and the others by their names.
   Workbook: WHOLE,
@@ -114,8 +120,7 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
     if (value === null) return;
     if (kind !== WHOLE) add(value);
     // A link may show its URL as its text.
-    else if (value.includes('://') || value.includes('www.'))
-      for (const url of urlsInCell(value).texts) if (isAttempt(url) && url !== page.at(-1)?.value) add(url);
+    else for (const url of urlsIn(value)) if (url !== page.at(-1)?.value) add(url);
     value = null;
   };
   const parsing = parseXml(
@@ -127,7 +132,10 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
         if (kind.entries.has(name)) row++;
         value = kind.isText(name, path.at(-1) ?? '', attributes) ? '' : null;
         const named = Object.fromEntries(ATTRIBUTES.map((one) => [one, attributeOf(attributes, one)]));
-        for (const url of kind.ofAttributes?.(name, named as Record<string, string>) ?? []) add(url ?? '');
+        const urls = new Set(kind.ofAttributes?.(name, named as Record<string, string>) ?? []);
+        if (name === kind.texts_of)
+          for (const value of Object.values(attributes)) for (const url of urlsIn(value)) urls.add(url);
+        for (const url of urls) add(url ?? '');
         path.push(name);
       },
       text(text) {
@@ -147,6 +155,10 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
   }
   if (page.length > 0) yield page;
 }
+
+/** The URLs in a text. */
+const urlsIn = (text: string): string[] =>
+  text.includes('://') || text.includes('www.') ? urlsInCell(text).texts.filter(isAttempt) : [];
 
 function refuse(detail: string): never {
   throw new IntakeError('broken_file', `The XML is not well-formed (${detail}). Make the file again.`);

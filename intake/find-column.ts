@@ -235,7 +235,7 @@ function describe(rows: readonly SampleRow[], index: number, first_url: number, 
   // The first line of a list may be a bad URL, so only a table's header may have any name.
   const header =
     above.find((row) => isColumnName(cellOf(row))) ??
-    above.find((row) => width > 1 && row.cells.length * 2 > width && LABEL.test(cellOf(row)));
+    above.find((row) => width > 1 && row.cells.length * 2 > width && LABEL.test(cellOf(row)) && !hasUrl(row));
   return {
     index,
     name: header ? cellOf(header) : null,
@@ -243,6 +243,9 @@ function describe(rows: readonly SampleRow[], index: number, first_url: number, 
     header: header?.cells ?? null,
   };
 }
+
+/** A row with a URL in another column is no header. */
+const hasUrl = ({ cells }: SampleRow): boolean => cells.some((cell) => beginsLikeUrl(cell.trim()));
 
 function byNameAlone(rows: readonly SampleRow[], width: number): UrlColumn | null {
   const nothing = { url_share: 0, others: [], has_notes: false, has_names_only: false, takes_names: false };

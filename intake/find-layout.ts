@@ -42,10 +42,12 @@ interface Candidate extends TextLayout {
   leftovers: number;
   /** Rows of the sample. */
   rows: number;
+  /** Whether URLs stand beside the column, but in no column of their own, so that the lines are no rows. */
+  loses_urls: boolean;
 }
 
 /** Ordered by how rarely URLs contain them. A space is one only in tables such as R writes. */
-const DELIMITERS = ['\t', '|', ';', ',', ' '];
+const DELIMITERS = ['\t', '|', '^', ';', ',', ' '];
 /** The declared delimiter is no quote, no character of URLs and no half of a surrogate pair. */
 export const DECLARATION = /^sep=([\t ]|[^\p{L}\p{N}\p{C}\p{Z}"/:.])\r?\n/iu;
 const SAMPLE_ROWS = 400;
@@ -66,16 +68,12 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
 
   const bare = await candidate(sample, null);
   const is_named_table = /\.(?:csv|tsv)$/i.test(sample.filename);
-  if (
-    bare?.is_prose &&
-    !is_named_table &&
-    (MARKUP_NAME.test(sample.filename) || sample.text.split('\n').some(isMarkdown))
-  )
+  if (bare?.is_prose && !is_named_table && (isMarkupName(sample.filename) || sample.text.split('\n').some(isMarkdown)))
     return bare;
   const tables: Candidate[] = [];
   for (const delimiter of DELIMITERS) {
     const table = sample.text.includes(delimiter) ? await candidate(sample, delimiter) : null;
-    if (table === null) continue;
+    if (table === null || (bare !== null && table.loses_urls)) continue;
     if (bare === null || table.evidence || table.column.url_share > bare.column.url_share) tables.push(table);
   }
   if (tables.length === 0) return bare;
@@ -102,7 +100,15 @@ export async function columnsOfText(file: SampleText): Promise<string[]> {
   return namesOfColumns(await sampleRows(sample, layout?.delimiter ?? null), layout?.column ?? null);
 }
 
-const MARKUP_NAME = /\.(?:md|markdown|rst|adoc|org|tex|wiki|bib|eml)$/i;
+/** Endings of files of markup, of programs and of settings, which are no tables. */
+const MARKUP_ENDINGS = new Set(
+  (
+    'md mdx markdown qmd rmd rst adoc asciidoc org tex texi wiki textile pod man bib ris enw eml srt vtt m3u m3u8 ' +
+    'sql js mjs cjs ts mts cts jsx tsx py php rb go rs java c h cpp cs swift kt sh bash ps1 bat css scss less vue svelte ' +
+    'yaml yml toml ini cfg conf env properties desktop url'
+  ).split(' '),
+);
+const isMarkupName = (name: string): boolean => MARKUP_ENDINGS.has(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
 /** Whether a line is a heading of Markdown, or the rule below the head of a table. */
 const isMarkdown = (line: string): boolean =>
   /^#{1,6} \S/.test(line) || (line.includes('---') && line.includes('|') && /^[\s|:-]+$/.test(line));
@@ -132,6 +138,7 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
       evidence: false,
       leftovers: 0,
       rows: rows.length,
+      loses_urls: false,
     };
   }
   const width = commonWidth(rows);
@@ -151,7 +158,29 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
     evidence,
     leftovers: leftovers(rows, delimiter, column.index),
     rows: rows.length,
+    loses_urls: column.header === null && sample.wanted === null && losesUrls(rows, column),
   };
+}
+
+/** Fewer cells are no column. */
+const MIN_CELLS = 3;
+
+/** Whether another column than the one taken has URLs in some of its cells and other texts in most. */
+function losesUrls(rows: readonly SampleRow[], { index, others }: UrlColumn): boolean {
+  return others.some((other) => {
+    if (other.index === index) return false;
+    let [filled, whole, parts] = [0, 0, 0];
+    for (const { cells } of rows) {
+      const cell = cells[other.index] ?? '';
+      if (cell.trim() === '') continue;
+      filled++;
+      const { texts, is_prose } = urlsInCell(cell);
+      if (!texts.some(beginsLikeUrl)) continue;
+      if (is_prose) parts++;
+      else whole++;
+    }
+    return whole + parts > 0 && (whole < MIN_CELLS || whole * 2 < filled);
+  });
 }
 
 /** The number of lines above a table that are comments, as analytics write them. */
@@ -177,7 +206,7 @@ function areAllUrls(rows: readonly SampleRow[], max_url_chars: number): boolean 
 function isProse(rows: readonly SampleRow[], filename: string): boolean {
   const found = rows.map(({ cells }) => ({ line: cells[0]!, ...urlsInCell(cells[0]!) }));
   const with_url = found.filter(({ texts }) => texts.some(beginsLikeUrl));
-  if (MARKUP_NAME.test(filename)) return !isColumnName(found[0]?.line ?? '');
+  if (isMarkupName(filename)) return !isColumnName(found[0]?.line ?? '');
   if (with_url.length === 0 || isColumnName(found[0]!.line)) return false;
   const sentences = found.filter(({ line, texts }) => SENTENCE.test(line) && !texts.some(beginsLikeUrl));
   if (!/\.(?:csv|tsv)$/i.test(filename) && sentences.length > with_url.length) return true;

@@ -12,6 +12,9 @@ const MAX_TEXT_CHARS = 32 * 1024;
 /** Elements whose text is no text of the page. */
 const NO_TEXT = new Set(['script', 'style', 'template', 'noscript', 'title']);
 const LINKS = new Set(['a', 'area']);
+/** Elements inside of words: where a line may break, and what search results and editors mark. */
+const IN_WORDS = new Set(['wbr', 'b', 'strong', 'i', 'em', 'mark', 'u', 'font']);
+const HREFS = new Set(['href', 'xlink:href']);
 
 export function openHtml(file: OpenedText): Sheet {
   return listSheet(file, { format: 'html', warnings: [], cells: () => htmlCells(file) });
@@ -86,9 +89,9 @@ class LinkFinder implements TokenizerCallbacks {
   }
 
   onopentagname(start: number, end: number): void {
-    this.#endText();
-    this.#countLines(start);
     this.#element = this.#slice(start, end).toLowerCase();
+    if (!IN_WORDS.has(this.#element)) this.#endText();
+    this.#countLines(start);
     this.#href = null;
   }
   onattribname(start: number, end: number): void {
@@ -96,15 +99,15 @@ class LinkFinder implements TokenizerCallbacks {
     this.#value = '';
   }
   onattribdata(start: number, end: number): void {
-    if (this.#attribute === 'href' && this.#value.length <= this.#max_url_chars) this.#value += this.#slice(start, end);
+    if (HREFS.has(this.#attribute) && this.#value.length <= this.#max_url_chars) this.#value += this.#slice(start, end);
   }
   onattribentity(codepoint: number): void {
-    if (this.#attribute === 'href' && this.#value.length <= this.#max_url_chars) {
+    if (HREFS.has(this.#attribute) && this.#value.length <= this.#max_url_chars) {
       this.#value += String.fromCodePoint(codepoint);
     }
   }
   onattribend(): void {
-    if (this.#attribute === 'href') this.#href ??= this.#value.trim();
+    if (HREFS.has(this.#attribute)) this.#href ??= this.#value.trim();
   }
   onopentagend(): void {
     const [element, href] = [this.#element, this.#href];
@@ -117,8 +120,9 @@ class LinkFinder implements TokenizerCallbacks {
     if (this.#quiet === this.#element) this.#quiet = '';
   }
   onclosetag(start: number, end: number): void {
-    this.#endText();
-    if (this.#slice(start, end).toLowerCase() === this.#quiet) this.#quiet = '';
+    const name = this.#slice(start, end).toLowerCase();
+    if (!IN_WORDS.has(name)) this.#endText();
+    if (name === this.#quiet) this.#quiet = '';
   }
   ontext(start: number, end: number): void {
     if (this.#quiet === '') this.#addText(this.#slice(start, end));

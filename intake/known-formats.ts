@@ -83,8 +83,9 @@ export function assertText(head: Buffer, text: string): void {
   if (start.startsWith(COMPOUND)) throw compound(head);
   if (isZip(head)) throw notRead('a ZIP archive or a workbook in a gzip file');
   if (head.toString('latin1', 257, 262) === 'ustar') throw notRead('a tar archive');
+  // A terminal's output has escape characters.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells binary data from text
-  const control = text.match(/[\u0000-\u0008\u000e-\u001f]/g)?.length ?? 0;
+  const control = text.match(/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/g)?.length ?? 0;
   if (control > text.length / 100) throw notRead('binary data');
 }
 
@@ -102,17 +103,33 @@ export type TextKind = 'json' | 'xml' | 'html' | 'mail' | 'folded' | 'table';
 /** Wiki links begin like lists in lists, templates like objects. */
 const JSON_START = /^\s*(?:\{\s*["}]|\[\s*(?:\[\s*)*(?:["\]]|\{\s*["}]|(?:-?\d[\d.eE+-]*|true|false|null)\s*,|$))/;
 const XML_START =
-  /^\s*<(?:\?xml|urlset|sitemapindex|rss|rdf:RDF|feed|opml|plist|Workbook|office:document|xbel|kml|gpx)[\s>]/i;
+  /^\s*<(?:\?xml|(?:!doctype )?(?:[\w-]+:)?(?:urlset|sitemapindex|rss|RDF|feed|opml|plist|Workbook|document|xbel|kml|gpx))[\s>]/i;
+/** XML of any other kind: it names its kind by what looks like a URL. */
+const NAMESPACED = /^\s*<[a-z][\w:.-]*\s[^<>]*xmlns(?::[\w-]+)?=/i;
 const HTML_START =
   /^\s*(?:<!--|<!doctype html|<!doctype netscape|<(?:html|head|body|meta|title|table|tr|td|ul|ol|li|dl|dt|div|p|a|h[1-6]|span|nav|main|section|article)[\s>])/i;
 
 /** What a text is, by its beginning. `<https://…>` begins no markup, and Markdown's `[label](…)` no JSON. */
 export function kindOfText(text: string, encoding: TextEncoding): TextKind {
   if (JSON_START.test(text) && encoding.startsWith('utf-')) return 'json';
-  if (XML_START.test(text)) return /<html[\s>]|<!doctype html/i.test(text.slice(0, 2_000)) ? 'html' : 'xml';
-  if (HTML_START.test(text) && !isMarkdown(text)) return 'html';
+  const markup = withoutComments(text);
+  if (XML_START.test(markup)) return /<html[\s>]|<!doctype html/i.test(markup.slice(0, 2_000)) ? 'html' : 'xml';
+  if (HTML_START.test(text)) {
+    if (!isMarkdown(text)) return 'html';
+  } else if (NAMESPACED.test(text)) return 'xml';
   if (/^\s*BEGIN:V(?:CALENDAR|CARD)\s/i.test(text)) return 'folded';
   return isMail(text) ? 'mail' : 'table';
+}
+
+/** The text behind the comments at its beginning. */
+function withoutComments(text: string): string {
+  let at = 0;
+  for (;;) {
+    while (/\s/.test(text[at] ?? '')) at++;
+    const end = text.startsWith('<!--', at) ? text.indexOf('-->', at) : -1;
+    if (end === -1) return text.slice(at);
+    at = end + '-->'.length;
+  }
 }
 
 /** Markdown may begin with some HTML, such as a picture or a comment, and may have more of it. */

@@ -9,7 +9,7 @@ export interface Span {
 const SCHEME_OR_WWW = /https?:\/\/|www\.(?=[\p{L}\p{N}])/giu;
 const NEXT_URL = /https?:\/\/|www\./iy;
 /** Characters behind which a URL begins, whatever stands before them. */
-const OPENERS = new Set(' \t\n\r,;|<>([{"\'`*~');
+const OPENERS = new Set(' \t\n\r,;|<>([{"\'`*~^');
 /** ASCII characters behind which a URL begins, unless they belong to a URL without a scheme, such as `a.com/?next=https://b.com`. */
 const JOINTS = new Set('=:)]}!?-');
 /** A joint belongs to the word before it; a longer word is no label. */
@@ -17,18 +17,27 @@ const LABEL_CHARS = 64;
 /** What tells a URL without a scheme from a label such as `Twitter:` or `[url=`. */
 const URL_SYNTAX = /[/?#&%@]/;
 /** No URL has these. Control characters and white space end it too. */
-const STOPS = new Set('<>"\u201c\u201d\u201e\u00ab\u00bb');
-const QUOTES: Readonly<Record<string, string>> = { "'": "'", '`': '`', '*': '*', '~': '~', '\u2018': '\u2019' };
+const STOPS = new Set('<>"\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a');
+const QUOTES: Readonly<Record<string, string>> = {
+  ...{ "'": "'", '`': '`', '*': '*', '~': '~', '\u2018': '\u2019', '\u201a': '\u2018' },
+};
 const CLOSERS = ')]}\uff09\u300d\u300f\u3011\u300b\u3009\uff3d\uff5d\u3015';
 const CLOSED: Readonly<Record<string, string>> = Object.fromEntries(
   [...'([{\uff08\u300c\u300e\u3010\u300a\u3008\uff3b\uff5b\u3014'].map((open, i) => [open, CLOSERS[i]!]),
 );
 /** Separators, when the next URL follows at once. */
-const SEPARATORS = new Set(',;|');
-/** Punctuation and symbols beyond ASCII, such as `，`, `。`, `→` and emoji, and a final ellipsis; a dash may be part of a name. */
-const FOREIGN_END = /[\uff0c\uff1b\u3001\u3002\uff01\uff1f\uff1a\u2026\u2022\p{So}\p{Sm}]/u;
+const SEPARATORS = new Set(',;|\u00b7\u30fb');
+/**
+ * Punctuation and symbols beyond ASCII, such as `，`, `。`, `→` and emoji, a final ellipsis, and what ends sentences in Arabic, Hindi, Armenian,
+ * Amharic, Burmese and Khmer; a dash may be part of a name.
+ */
+const FOREIGN_END =
+  /[\uff0c\uff1b\u3001\u3002\uff01\uff1f\uff1a\ufe50-\ufe57\uff5c\u2026\u2022\u060c\u061b\u061f\u06d4\u0964\u0965\u0589\u1362\u104b\u17d4\p{So}\p{Sm}]/u;
 /** Scripts that are written without spaces. */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}]/u;
+/** What goes on behind a URL of ASCII in a sentence without a space: particles of Japanese and Korean, Thai words, a dash. */
+const SUFFIX =
+  /[\u3041-\u3096\u0e00-\u0e7f\u2014]|(?:\uc5d0\uc11c|\uc5d0\uac8c|\uc73c\ub85c|\uae4c\uc9c0|\ubd80\ud130|\uc785\ub2c8\ub2e4|\ub77c\uace0|\uc774\uba70|[\uc5d0\ub97c\uc744\ub294\uc740\uc774\uac00\ub85c\uc640\uacfc\uc758\ub3c4\ub9cc])(?!\p{L})/uy;
 /** The closing tag of BBCode. */
 const BBCODE_END = /\[\/[a-z]+\]/iy;
 /** AsciiDoc's `https://a.com[label]`, which ends its word. Digits and an empty pair are part of a URL, as in `ids[]=1`. */
@@ -64,6 +73,7 @@ class Context {
   /** The closing brackets that are still to come. */
   readonly #open = new Map<string, number>();
   #bar_at = -1;
+  #underscore_at = -1;
   readonly #text: string;
 
   constructor(text: string) {
@@ -78,7 +88,8 @@ class Context {
       if (closer !== undefined) this.#open.set(closer, (this.#open.get(closer) ?? 0) + 1);
       else if (this.closes(char)) this.#open.set(char, this.#open.get(char)! - 1);
       else if (char === '|') this.#bar_at = this.at;
-      else if (char === '\n') this.#bar_at = -1;
+      else if (char === '\n') this.#bar_at = this.#underscore_at = -1;
+      else if (char === '_' && !/[\p{L}\p{N}_]/u.test(this.#text[this.at - 1] ?? ' ')) this.#underscore_at = this.at;
     }
   }
   closes(char: string): boolean {
@@ -88,18 +99,32 @@ class Context {
   get has_bar(): boolean {
     return this.#bar_at !== -1;
   }
+  /** Whether an underscore before a word began a stress, which another one ends. */
+  get has_underscore(): boolean {
+    return this.#underscore_at !== -1;
+  }
 }
 
 function beginsAt(text: string, start: number): boolean {
   if (start === 0) return true;
   const before = text[start - 1]!;
-  if (OPENERS.has(before) || before > '\u007f') return true;
+  if (opensWord(before) || isBehindSigns(text, start)) return true;
   if (!JOINTS.has(before)) return false;
   let at = start - 1;
   const first = Math.max(0, start - LABEL_CHARS);
   while (at > first && !OPENERS.has(text[at - 1]!)) at--;
   const label = text.slice(at, start);
   return at > first || first === 0 ? !URL_SYNTAX.test(label) : false;
+}
+
+const opensWord = (char: string): boolean => OPENERS.has(char) || char > '\u007f';
+const MAX_SIGNS = 8;
+/** Whether nothing but signs stands before it in its word, such as `//` before a comment or `+` before the address of a robot. */
+function isBehindSigns(text: string, start: number): boolean {
+  let at = start - 1;
+  const first = Math.max(0, start - MAX_SIGNS);
+  while (at >= first && !opensWord(text[at]!) && !/[a-z\d]/i.test(text[at]!)) at--;
+  return at < 0 || opensWord(text[at]!);
 }
 
 /** `from`: the place behind the scheme. */
@@ -112,7 +137,7 @@ function endOf(text: string, start: number, from: number, context: Context): num
   let at = from;
   for (; at < text.length; at++) {
     const char = text[at]!;
-    if (char <= ' ' || STOPS.has(char)) {
+    if (char <= ' ' || (char >= '\u007f' && char <= '\u009f') || STOPS.has(char)) {
       if (char === '<' && matchAt(TEMPLATE, text, at)) at = TEMPLATE.lastIndex - 1;
       else break;
     }
@@ -134,10 +159,13 @@ function endOf(text: string, start: number, from: number, context: Context): num
       const is_ascii_before = text[at - 1]! <= '\u007f';
       if (/\s/.test(char)) break;
       if (isForeignEnd(text, at) && (!is_word || /[\w).~%]/.test(text[at - 1]!))) break;
-      if (follows_unspaced && is_ascii_before && /[\w)]/.test(text[at - 1]!) && UNSPACED.test(char)) break;
+      const ends = is_ascii_before && /[\w)]/.test(text[at - 1]!);
+      if (ends && follows_unspaced && UNSPACED.test(char)) break;
+      if (ends && !is_word && matchAt(SUFFIX, text, at)) break;
     }
   }
-  return start + withoutEnd(text.slice(start, at), is_word && at === text.length).length;
+  const punctuation = is_word && at === text.length ? ENDS_ITEM : ENDS_SENTENCE;
+  return start + withoutEnd(text.slice(start, at), context.has_underscore ? `${punctuation}_` : punctuation).length;
 }
 
 /** Full-width punctuation, or a symbol; a pair of surrogates is one character. */
@@ -147,7 +175,8 @@ function isForeignEnd(text: string, at: number): boolean {
 
 function endsAtBracket(text: string, start: number, at: number): boolean {
   if (matchAt(BBCODE_END, text, at)) return true;
-  return matchAt(ASCIIDOC_LABEL, text, at) && !text.slice(start, at).includes('?');
+  const may_be_part = text.slice(start, at).includes('?') && !text.startsWith('link:', start - 'link:'.length);
+  return matchAt(ASCIIDOC_LABEL, text, at) && !may_be_part;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): boolean {
@@ -156,8 +185,7 @@ function matchAt(pattern: RegExp, text: string, at: number): boolean {
 }
 
 /** Cuts off punctuation that ends a sentence or a list's item, and brackets that were opened before the URL. */
-function withoutEnd(span: string, is_whole: boolean): string {
-  const punctuation = is_whole ? ENDS_ITEM : ENDS_SENTENCE;
+function withoutEnd(span: string, punctuation: string): string {
   // reStructuredText announces a block so.
   let end = span.length - (span.endsWith('::') ? 2 : 0);
   const balances = new Map<string, number>();

@@ -1,0 +1,104 @@
+// Lists of kinds that people reported as lost, cut or charged for nothing, here or of other tools: exactly the URLs that are meant are taken.
+import test from 'ava';
+import { collectUrls } from '../../intake/collect-urls.ts';
+import { failureOf, open } from './uploads.ts';
+
+const A = 'https://a.example.org/1';
+const B = 'https://b.example.org/2?x=1&y=2';
+const C = 'https://c.example.org/3';
+const xml = (text: string) => text.replaceAll('&', '&amp;');
+
+for (const [kind, name, content, urls] of [
+  ['a line of Slack with bars', 'x.txt', `<${A}|one> <${B}>\n`, [A, B]],
+  ['links of Jira and Confluence', 'x.txt', `See [here|${A}] and [there|${B}] of these`, [A, B]],
+  ['links of Creole', 'x.txt', `[[${A}|label]] and [[${B}]]`, [A, B]],
+  ['hidden texts of Discord', 'x.txt', `<${A}> and ||${B}|| spoiler`, [A, B]],
+  ['a Link header', 'x.txt', `Link: <${A}>; rel="next", <${B}>; rel="last"\n`, [A, B]],
+  ['the repr of Python', 'x.txt', `[{'url': '${A}', 'n': 1}, {'url': '${B}', 'n': None}]`, [A, B]],
+  ['JSONP', 'x.txt', `callback({"url":"${A}","u":"${B}"});`, [A, B]],
+  [
+    'a dump of SQL',
+    'x.sql',
+    `INSERT INTO t VALUES (1,'a','${A}'),(2,'b','${B}');\nINSERT INTO t VALUES (3,'c','${C}');\n`,
+    [A, B, C],
+  ],
+  ['a script', 'x.sh', `#!/bin/sh\nwget ${A}; curl '${B}' && echo ok\n`, [A, B]],
+  ['Texinfo', 'x.txt', `@uref{${A}, label} and @url{${B}}\n`, [A, B]],
+  ['a log of a chat', 'x.log', `[06:40] <nick> see ${A}\n[06:41] <nick2> ${B} :)\n`, [A, B]],
+  ['cells between carets', 'x.csv', `id^url\n1^${A}\n2^${B}\n`, [A, B]],
+  [
+    'colours of a terminal',
+    'x.log',
+    `\u001b[32mok\u001b[0m\t\u001b[4m${A}\u001b[0m\n\u001b[31mbad\u001b[0m\t\u001b[4m${B}\u001b[0m\n`,
+    [A, B],
+  ],
+  ['a shortcut of Windows', 'x.url', `[InternetShortcut]\r\nIDList=\r\nURL=${A}\r\nIconIndex=1\r\n`, [A]],
+  ['a link in SVG in a page', 'x.html', `<html><svg><a xlink:href="${A}"><text>x</text></a></svg></html>`, [A]],
+  [
+    'a URL that may break in a page',
+    'x.html',
+    '<html><p>https://a.example.org/<wbr>1 <b>https://</b>c.example.org/<em>3</em></p></html>',
+    [A, C],
+  ],
+  [
+    'enclosures of a podcast',
+    'x.rss',
+    `<rss><channel><item><link>${A}</link><enclosure url="${xml(B)}" type="audio/mpeg"/></item></channel></rss>`,
+    [A, B],
+  ],
+  [
+    'enclosures of Atom',
+    'x.xml',
+    `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link rel="enclosure" href="${A}"/><link rel="via" href="${C}"/><link rel="edit" href="https://edit.example.org/"/></entry></feed>`,
+    [A, C],
+  ],
+  [
+    'markup in the texts of an outline',
+    'x.opml',
+    `<opml><body><outline text="See &lt;a href=&quot;${A}&quot;&gt;x&lt;/a&gt;"/><outline text="${C}" url="${C}"/><outline text="y" _note="or ${xml(B)} too"/></body></opml>`,
+    [A, C, B],
+  ],
+  [
+    'a list of Apple',
+    'x.plist',
+    `<?xml version="1.0"?><plist version="1.0"><array><string>${A}</string><string>${xml(B)}</string></array></plist>`,
+    [A, B],
+  ],
+  [
+    'a sitemap with a prefix',
+    'x.xml',
+    `<sm:urlset xmlns:sm="http://www.sitemaps.org/schemas/sitemap/0.9"><sm:url><sm:loc>${A}</sm:loc></sm:url></sm:urlset>`,
+    [A],
+  ],
+  [
+    'a sitemap behind a comment',
+    'x.xml',
+    `<!-- made by https://tool.example.org/ -->\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${A}</loc></url></urlset>`,
+    [A],
+  ],
+] as const) {
+  test(`the URLs of ${kind} are found, and no others`, async (t) => {
+    const sheet = await open(t, name, content);
+    t.deepEqual((await Array.fromAsync(collectUrls(sheet.cells()))).flat(), [...urls]);
+  });
+}
+
+for (const [kind, name, content, code] of [
+  ['a picture in SVG', 'x.svg', `<svg xmlns="http://www.w3.org/2000/svg"><rect/></svg>`, 'not_a_table'],
+  [
+    'a Maven project',
+    'pom.xml',
+    `<project xmlns="http://maven.apache.org/POM/4.0.0"><version>1.2</version></project>`,
+    'not_a_table',
+  ],
+  [
+    'schemes that stand twice',
+    'x.csv',
+    'id,url\n1,https://https://a.example.org/1\n2,http://https//b.example.org\n',
+    'no_urls',
+  ],
+] as const) {
+  test(`no job is made of ${kind}`, async (t) => {
+    t.is((await failureOf(t, name, content)).code, code);
+  });
+}
