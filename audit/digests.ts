@@ -5,6 +5,7 @@ import type { URLChecked } from '../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../events/credits.ts';
 import type { EventRow, Metadata, Position } from '../events/event-store.ts';
 import { categoryOf, checksOf, idOf } from '../events/streams.ts';
+import { isBilled } from './billing-leaf.ts';
 import { isOfLater } from './known-types.ts';
 import { openSpill } from './spill.ts';
 
@@ -73,6 +74,8 @@ export function openPacker(positionOf: (rowid: number) => Position): (rows: read
   function digestOf(row: EventRow) {
     const [, , type, , metadata_text, text, stream] = row;
     const category = categoryOf(stream);
+    // The leaf of a tree is all of it.
+    if (isBilled(category)) return null;
     try {
       // The events of one command follow each other.
       if (read.text !== metadata_text) read = { text: metadata_text, metadata: JSON.parse(metadata_text) };

@@ -6,6 +6,7 @@ import type { RecordedEvent } from '../events/event-store.ts';
 import { JOB_EVENTS } from '../events/job.ts';
 import { PAYMENT_EVENTS } from '../events/payment.ts';
 import { categoryOf } from '../events/streams.ts';
+import { SUBSCRIPTION_EVENTS } from '../events/subscription.ts';
 
 /** The types of the events of each category that proves the ledger. */
 const KNOWN: Readonly<Record<string, EventSpecs>> = {
@@ -13,6 +14,7 @@ const KNOWN: Readonly<Record<string, EventSpecs>> = {
   job: JOB_EVENTS,
   checks: CHECKS_EVENTS,
   payment: PAYMENT_EVENTS,
+  subscription: SUBSCRIPTION_EVENTS,
 };
 
 /** Whether the type, or its version, is unknown in its category. */

@@ -4,6 +4,8 @@ import { CREDITS_EVENTS, type CreditsEvent, entryHash, TRANSACTIONS, type Transa
 import { BEGINNING, type RecordedEvent } from '../events/event-store.ts';
 import { categoryOf, checksOf, idOf } from '../events/streams.ts';
 import { type Account, Breach, move, newAccount, openLots, type Taken } from './account.ts';
+import { isBilled } from './billing-leaf.ts';
+import { openBillingTree } from './billing-tree.ts';
 import { type Digests, KIND } from './digests.ts';
 import { type Place, placeOf, type Rule } from './findings.ts';
 import { openJobRules } from './job-rules.ts';
@@ -14,7 +16,7 @@ import { openSpill, type SpillMap } from './spill.ts';
 import type { AuditOptions, AuditReport, AuditState, KnownHead, LedgerAudit } from './types.ts';
 
 /** The streams that prove the ledger. */
-export const AUDITED = ['credits', 'job', 'checks', 'payment'] as const;
+export const AUDITED = ['credits', 'job', 'checks', 'payment', 'subscription'] as const;
 
 const GRACE_MS = 2 * 3_600_000;
 const IN_MEMORY = 40_000;
@@ -28,6 +30,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
   const payments = openPaymentRules(spill, in_memory, say);
   const tree = state === null ? new GrowingTree() : GrowingTree.from(state.tree.size, state.tree.frontier);
   const known = heads.filter(({ tree_size }) => tree_size > tree.size).sort((a, b) => a.tree_size - b.tree_size);
+  const billing = openBillingTree(state?.billing ?? { size: 0, frontier: [] }, heads, say);
   let first: { place: Place; at: number } | null = null;
   let next_head = 0;
   let last_at = state?.last_at ?? Number.NEGATIVE_INFINITY;
@@ -42,6 +45,8 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     tallies: {},
     root_hash: '',
     heads_checked: 0,
+    billing_events: 0,
+    billing_root_hash: '',
     jobs: 0,
     jobs_purged: 0,
     open: { reservations: 0, jobs: 0, payments: 0 },
@@ -60,6 +65,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     report.position = event.position;
     try {
       const category = categoryOf(event.stream);
+      if (isBilled(category)) billing.take(event);
       // Most events, whose time nobody asks for.
       if (category === 'checks') {
         if (isOfLater(event)) later(event);
@@ -263,6 +269,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     for (const { tree_size, place } of is_partial ? [] : known.slice(next_head)) {
       say('head', place, `the head is of ${tree_size} entries, but there are ${tree.size}`);
     }
+    if (!is_partial) billing.finish();
     const { open, ...counts } = jobs.finish(isLate);
     const of_payments = payments.finish(isLate);
     const { violations } = report;
@@ -270,6 +277,8 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     return {
       ...{ ...report, at: lastTime(), ...counts, violations, open: { ...open, payments: of_payments } },
       root_hash: tree.root().toString('hex'),
+      billing_events: billing.tree.size,
+      billing_root_hash: billing.tree.root().toString('hex'),
     };
   }
 
@@ -278,6 +287,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
       report: { ...report, at: lastTime(), ...jobs.known() },
       last_at: Number.isFinite(last_at) ? last_at : null,
       tree: { size: tree.size, frontier: tree.frontier() },
+      billing: { size: billing.tree.size, frontier: billing.tree.frontier() },
     };
   }
 

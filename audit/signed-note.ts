@@ -85,11 +85,24 @@ export interface Checkpoint {
   root_hash: string;
   /** When it was signed, in ISO 8601: an extension line. */
   signed_at: string;
+  /** The tree of payments and subscriptions: an extension line. Absent in notes of earlier services. */
+  billing?: TreeHead;
 }
 
-export function checkpointText({ origin, tree_size, root_hash, signed_at }: Checkpoint): string {
-  return `${origin}\n${tree_size}\n${Buffer.from(root_hash, 'hex').toString('base64')}\nsigned at ${signed_at}\n`;
+export interface TreeHead {
+  size: number;
+  /** In hex. */
+  root_hash: string;
 }
+
+const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
+
+export function checkpointText({ origin, tree_size, root_hash, signed_at, billing }: Checkpoint): string {
+  const of_billing = billing ? `billing ${billing.size} ${base64(billing.root_hash)}\n` : '';
+  return `${origin}\n${tree_size}\n${base64(root_hash)}\nsigned at ${signed_at}\n${of_billing}`;
+}
+
+const BILLING = /^billing (\d{1,15}) ([A-Za-z0-9+/]{43}=)$/m;
 
 /** Null for a text that is no checkpoint. */
 export function parseCheckpoint(text: string): Omit<Checkpoint, 'signed_at'> | null {
@@ -97,5 +110,7 @@ export function parseCheckpoint(text: string): Omit<Checkpoint, 'signed_at'> | n
   const tree_size = Number(size);
   const bytes = Buffer.from(root ?? '', 'base64');
   if (!origin || !size || !Number.isSafeInteger(tree_size) || tree_size < 0 || bytes.length !== 32) return null;
-  return { origin, tree_size, root_hash: bytes.toString('hex') };
+  const [, billed, billed_root] = BILLING.exec(text.split('\n\n', 1)[0]!) ?? [];
+  const billing = { size: Number(billed), root_hash: Buffer.from(billed_root ?? '', 'base64').toString('hex') };
+  return { origin, tree_size, root_hash: bytes.toString('hex'), ...(billed && { billing }) };
 }

@@ -90,7 +90,7 @@ export function sourceOfLog(log: EventStore): LedgerSource {
     },
     async *heads(as_of) {
       for await (const event of log.readStream(LEDGER_HEADS_STREAM)) {
-        const { signed_at, tree_size, root_hash, note, verifier } = reading(event, () => {
+        const { signed_at, tree_size, root_hash, billing, note, verifier } = reading(event, () => {
           const data = event.data as LedgerHeadSigned;
           if (!isHead(data)) throw new TypeError('it is no head');
           return data;
@@ -99,7 +99,7 @@ export function sourceOfLog(log: EventStore): LedgerSource {
           if ('position' in as_of ? isBeyond(event.position, as_of.position) : Date.parse(signed_at) > as_of.time)
             return;
         }
-        yield { tree_size, root_hash, note, verifier, place: placeOf(event) };
+        yield { tree_size, root_hash, billing, note, verifier, place: placeOf(event) };
       }
     },
     async *forks() {

@@ -4,6 +4,7 @@ import type { Position, RecordedEvent } from '../events/event-store.ts';
 import type { Digests } from './digests.ts';
 import type { Place, Violation } from './findings.ts';
 import type { JobCounts } from './job-rules.ts';
+import type { TreeHead } from './signed-note.ts';
 import type { Spill } from './spill.ts';
 
 /** Counts of all entries of a type. */
@@ -28,6 +29,9 @@ export interface AuditReport extends JobCounts {
   /** The root of the Merkle tree of all entries, in hex. */
   root_hash: string;
   heads_checked: number;
+  /** The events of payments and subscriptions, and the root of their tree. */
+  billing_events: number;
+  billing_root_hash: string;
   /** Steps that the service had not done yet, and was not late with. */
   open: JobCounts['open'] & { payments: number };
   violations: number;
@@ -39,6 +43,8 @@ export interface AuditReport extends JobCounts {
 export interface KnownHead {
   tree_size: number;
   root_hash: string;
+  /** Of the tree of payments and subscriptions. */
+  billing?: TreeHead | undefined;
   place: Place;
 }
 
@@ -61,6 +67,7 @@ export interface AuditState {
   /** Milliseconds since the epoch; null before the first event. */
   last_at: number | null;
   tree: { size: number; frontier: string[] };
+  billing: { size: number; frontier: string[] };
 }
 
 export interface LedgerAudit {

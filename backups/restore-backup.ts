@@ -53,13 +53,14 @@ export async function restoreBackup(options: RestoringOptions): Promise<Verified
   const nextPresent = async () => (await present.next()).value as RecordedEvent | undefined;
   let events = 0;
   let is_forked = false;
-  const ledger = { identity: -1, entries: 0 };
+  const ledger = { identity: -1, entries: 0, billing: 0 };
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     const each = next.value;
     if (each.kind === 'event') {
       events += 1;
       if (each.line.stream === LOG_IDENTITY_STREAM) ledger.identity = each.line.revision;
       if (categoryOf(each.line.stream) === 'credits') ledger.entries += 1;
+      if (['payment', 'subscription'].includes(categoryOf(each.line.stream))) ledger.billing += 1;
       const there = await nextPresent();
       if (there) assertSame(each.line, there);
       else if (await batch.add(each.line, each.size_bytes)) restored?.(events);
@@ -76,7 +77,8 @@ export async function restoreBackup(options: RestoringOptions): Promise<Verified
   // A log without an id gets its first one from the service.
   if (!is_forked && ledger.identity >= 0) {
     const { backup_id, began_at: backup_began_at, log_id: from_log_id } = backup;
-    const fork = { from_log_id, ledger_entries: ledger.entries, backup_id, backup_began_at };
+    const of_ledger = { ledger_entries: ledger.entries, billing_events: ledger.billing };
+    const fork = { from_log_id, ...of_ledger, backup_id, backup_began_at };
     if (!(await forkLog(log, ledger.identity, fork, now())))
       throw new RestoreConflict('another process has given the log another id');
   }

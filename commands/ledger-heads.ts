@@ -1,4 +1,4 @@
-// The aggregate of signed heads: each is of more entries than the one before.
+// The aggregate of signed heads: each is of more than the one before.
 import type { NoteSigner } from '../audit/signed-note.ts';
 import { checkpointText } from '../audit/signed-note.ts';
 import type { EventStore } from '../events/event-store.ts';
@@ -14,18 +14,25 @@ export interface Heads {
 export const initial = (): Heads => ({ last: null });
 export const evolve = evolveBy<Heads, LedgerHeadsEvent>({ LedgerHeadSigned: (_, last) => ({ last }) });
 
-/** A head of no more entries than the last one adds nothing. */
+const billed = ({ billing }: LedgerHeadSigned): number => billing?.size ?? 0;
+
+/** A head of no more than the last one adds nothing. */
 export function decide({ last }: Readonly<Heads>, head: LedgerHeadSigned): Decision<LedgerHeadsEvent> {
-  if (last !== null && last.tree_size >= head.tree_size) return { events: [] };
+  const is_news =
+    last === null ||
+    (head.tree_size >= last.tree_size &&
+      billed(head) >= billed(last) &&
+      head.tree_size + billed(head) > last.tree_size + billed(last));
+  if (!is_news) return { events: [] };
   return { events: [{ type: 'LedgerHeadSigned', data: head }] };
 }
 
 export interface LedgerHeads {
   /** Reads the last head from the log. */
   last(): Promise<LedgerHeadSigned | null>;
-  /** Signs the head of this tree and appends it, unless the log has one of as many entries. */
+  /** Signs the head of these trees and appends it, unless the log has one of as much. */
   sign(
-    tree: Pick<LedgerHeadSigned, 'tree_size' | 'root_hash' | 'frontier' | 'last_position'>,
+    tree: Pick<LedgerHeadSigned, 'tree_size' | 'root_hash' | 'frontier' | 'last_position' | 'billing'>,
     context: CommandContext,
   ): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The stream `ledger_heads-log`: the signed heads of the Merkle tree over all entries of all ledgers.
+// The stream `ledger_heads-log`: the signed heads of the Merkle tree over all entries of all ledgers, and of the one over payments and subscriptions.
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
 
@@ -13,6 +13,10 @@ export const LEDGER_HEADS_EVENTS = {
     last_position: Type.String(),
     /** The roots of the tree's complete subtrees, the largest first: with the later entries they make every later root. */
     frontier: Type.Array(Sha256),
+    /** The same of the tree over the events of payments and subscriptions. Heads of earlier services lack it. */
+    billing: Type.Optional(
+      Type.Object({ size: Type.Integer({ minimum: 0 }), root_hash: Sha256, frontier: Type.Array(Sha256) }),
+    ),
     /** The signed note: a checkpoint as in c2sp.org/tlog-checkpoint. */
     note: Type.String(),
     /** The public key as in c2sp.org/signed-note. */

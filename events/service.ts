@@ -13,6 +13,9 @@ const LOG_IDENTITY_EVENTS = {
     log_id: Type.String({ format: 'uuid', description: 'The random id of this copy.' }),
     from_log_id: Type.String({ format: 'uuid', description: 'The id that the log had when it was backed up.' }),
     ledger_entries: Type.Integer({ minimum: 0, description: 'The ledger entries that both logs have.' }),
+    billing_events: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'The events of payments and subscriptions that both have.' }),
+    ),
     backup_id: Type.String(),
     backup_began_at: Type.String({ format: 'date-time' }),
   }),

@@ -1,20 +1,25 @@
-// Signs the head of the ledger's Merkle tree: the first entry's at once, then at an interval while there are new entries, and after each million
-// of them. It reads the log alone: at the start whole, and signs nothing when the entries are not those of the last head.
+// Signs the head of the ledger's Merkle tree and of the one over payments and subscriptions: the first entry's at once, then at an interval while
+// there are new leaves, and after each million entries. It reads the log alone: at the start whole, and signs nothing when the leaves are not those
+// of the last head.
+import { BILLED, isBilled, leafOfBilled } from '../audit/billing-leaf.ts';
 import { GrowingTree, leafOf } from '../audit/merkle.ts';
+import type { TreeHead } from '../audit/signed-note.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { LedgerHeads } from '../commands/ledger-heads.ts';
 import type { CreditsEvent } from '../events/credits.ts';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
+import { categoryOf } from '../events/streams.ts';
 import { pause } from '../time/pause.ts';
 
 /** The time between two looks at the log. */
 const LOOK_MS = 5_000;
 const EVERY_ENTRIES = 1_000_000;
-const LEDGER = { categories: ['credits'] };
+const LEDGER = { categories: ['credits', ...BILLED] };
 
 export interface LedgerHeadsOptions {
-  log: EventStore;
+  /** Behind no codec: a leaf of the second tree is what the log holds. */
+  stored_log: EventStore;
   heads: LedgerHeads;
   interval_ms: number;
   context: (of: string) => CommandContext;
@@ -43,56 +48,70 @@ class LedgerChanged extends Error {
 }
 
 export function openHeadSigning(options: LedgerHeadsOptions): { pass(): Promise<void> } {
-  const { log, heads, interval_ms, context, now, every_entries = EVERY_ENTRIES } = options;
+  const { stored_log: log, heads, interval_ms, context, now, every_entries = EVERY_ENTRIES } = options;
   /** What this process has read of the log, and the last head that it knows. */
   let tree = new GrowingTree();
+  let billing = new GrowingTree();
   let read: Position | null = null;
   let last_position: Position = BEGINNING;
   let known: LedgerHeadSigned | null = null;
   let is_changed = false;
 
   async function sign(): Promise<void> {
-    const root_hash = tree.root().toString('hex');
-    await heads.sign({ tree_size: tree.size, root_hash, frontier: tree.frontier(), last_position }, context('heads'));
+    const of_ledger = { tree_size: tree.size, ...stateOf(tree) };
+    await heads.sign(
+      { ...of_ledger, billing: { size: billing.size, ...stateOf(billing) }, last_position },
+      context('heads'),
+    );
     known = await heads.last();
+  }
+  function refuse(message: string): never {
+    is_changed = true;
+    throw new LedgerChanged(`${message}: nothing more is signed`);
+  }
+  function assertKnown(grown: GrowingTree, head: TreeHead | undefined, of: string): void {
+    if (grown.size === head?.size && grown.root().toString('hex') !== head.root_hash)
+      refuse(`the first ${grown.size} ${of} are not those of the last signed head`);
   }
 
   /** Reads what is new, and signs where `every_entries` are full. */
   async function grow(head: Position): Promise<void> {
     for await (const event of log.readAll({ from: read ?? BEGINNING, filter: LEDGER })) {
-      tree.add(leafOf((event as unknown as CreditsEvent).data.hash));
       read = last_position = event.position;
-      if (tree.size === known?.tree_size && tree.root().toString('hex') !== known.root_hash) {
-        is_changed = true;
-        throw new LedgerChanged(
-          `the first ${tree.size} entries are not those of the last signed head: nothing more is signed`,
-        );
+      if (isBilled(categoryOf(event.stream))) {
+        billing.add(leafOfBilled(event));
+        assertKnown(billing, known?.billing, BILLING);
+        continue;
       }
+      tree.add(leafOf((event as unknown as CreditsEvent).data.hash));
+      assertKnown(tree, known ? { size: known.tree_size, root_hash: known.root_hash } : undefined, 'entries');
       if (tree.size % every_entries === 0 && tree.size > (known?.tree_size ?? 0)) await sign();
     }
     if (read === null || head > read) read = head;
   }
+  const isOfLast = () => tree.size === (known?.tree_size ?? 0) && billing.size === (known?.billing?.size ?? 0);
 
   return {
     async pass() {
       if (is_changed) return;
       const head = await log.head();
-      if (head === read && tree.size === (known?.tree_size ?? 0)) return;
+      if (head === read && isOfLast()) return;
       const last = await heads.last();
       // At the start, after another process has signed, and when the log was replaced. Positions of a head may be those of another store.
-      if (read === null || head < read || last?.root_hash !== known?.root_hash) {
-        [tree, read, last_position, known] = [new GrowingTree(), null, BEGINNING, last];
+      if (read === null || head < read || last?.note !== known?.note) {
+        [tree, billing, read, last_position, known] = [new GrowingTree(), new GrowingTree(), null, BEGINNING, last];
       }
       if (head !== read) await grow(head);
-      if (tree.size < (known?.tree_size ?? 0)) {
-        is_changed = true;
-        throw new LedgerChanged(
-          `there are ${tree.size} entries, fewer than the last signed head has: nothing more is signed`,
-        );
-      }
-      if (tree.size === (known?.tree_size ?? 0)) return;
+      const [entries, billed] = [known?.tree_size ?? 0, known?.billing?.size ?? 0];
+      if (tree.size < entries) refuse(`there are ${tree.size} entries, fewer than the last signed head has`);
+      if (billing.size < billed) refuse(`there are ${billing.size} ${BILLING}, fewer than the last signed head has`);
+      // Before the first entry there is nothing to prove.
+      if (isOfLast() || tree.size === 0) return;
       const is_due = known === null || Math.abs(now() - Date.parse(known.signed_at)) >= interval_ms;
       if (is_due) await sign();
     },
   };
 }
+
+const BILLING = 'events of payments and subscriptions';
+const stateOf = (tree: GrowingTree) => ({ root_hash: tree.root().toString('hex'), frontier: tree.frontier() });

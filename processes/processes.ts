@@ -216,7 +216,8 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       }),
       options.ledger_heads &&
         part('ledger heads', (onPass) => {
-          const signing = { log, ...options.ledger_heads!, context: contextOf('ledger', now), now };
+          const { stored_log } = options;
+          const signing = { stored_log, ...options.ledger_heads!, context: contextOf('ledger', now), now };
           return runLedgerHeads(signing, signal, onPass);
         }),
       options.ledger_audit && part('ledger audit', (onPass) => runLedgerAudit(options.ledger_audit!, signal, onPass)),

@@ -4,6 +4,7 @@ import { idOf } from '../events/streams.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import {
   type HeadDocument,
+  headId,
   type LeafDocument,
   leafEntry,
   leafId,
@@ -33,8 +34,9 @@ export const ledgerTreeProjection: Projection = projection({
   },
   on: {
     ...handlersOf('credits', grow),
-    LedgerHeadSigned({ data: { frontier: _, ...head } }, { heads }) {
-      heads.push({ _id: leafId(head.tree_size), ...head });
+    LedgerHeadSigned({ data: { frontier: _, billing, ...head } }, { heads }) {
+      const of_billing = billing && { billing: { size: billing.size, root_hash: billing.root_hash } };
+      heads.push({ _id: headId(head.tree_size, billing?.size), ...head, ...of_billing });
     },
   },
   async end({ tree, leaves, heads }, open) {

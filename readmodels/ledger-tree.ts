@@ -30,15 +30,22 @@ export interface TreeDocument extends Document {
 export const ledgerTree: CollectionSpec<TreeDocument> = { name: 'ledger_tree', fields: {}, indexes: [] };
 export const TREE_ID = 'tree';
 
-/** A signed head. `_id` is the size, as `leafId` writes it. */
+/** A signed head. `_id`: `headId`. */
 export interface HeadDocument extends Document {
   tree_size: number;
   root_hash: string;
   last_position: string;
+  /** The tree of payments and subscriptions. Heads of earlier services lack it. */
+  billing?: { size: number; root_hash: string };
   note: string;
   verifier: string;
   signed_at: string;
 }
+
+/** Of the sizes of both trees: of two heads, the later one has the greater id. */
+export const headId = (tree_size: number, billing_size: number | undefined): string =>
+  billing_size === undefined ? leafId(tree_size) : `${leafId(tree_size)}.${leafId(billing_size)}`;
+
 export const ledgerHeads: CollectionSpec<HeadDocument> = {
   name: 'ledger_heads',
   fields: { tree_size: 'number' },

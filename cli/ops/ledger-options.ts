@@ -110,7 +110,7 @@ async function headIn(path: string, name: string): Promise<SignedHead> {
 /** What the thread that reads ahead of an audit runs. */
 const DIGESTS = new URL('../../audit/digests.ts', import.meta.url).href;
 
-const NEVER_DELETED = ['credits', 'job', 'payment', 'ledger_heads'];
+const NEVER_DELETED = ['credits', 'job', 'payment', 'subscription', 'ledger_heads'];
 
 /** The log that the settings name, or the file of `--file`. */
 export async function openSource(run: Run): Promise<LedgerSource> {

@@ -9,7 +9,7 @@ import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource, SINCE_HEAD, sinceHeadOf } from './ledger-options.ts';
-import { sinceHead, textOfSince } from './since-head.ts';
+import { type SinceSizes, sinceHead, textOfSince } from './since-head.ts';
 import { count } from './text.ts';
 
 /** Violations that are printed; all are counted. */
@@ -55,7 +55,7 @@ export async function verify(
   const kept = heads.kept.filter((head) => !isOfLost(head));
   const report = await audit(source, { ...wanted, heads: { ...heads, kept } }, note);
   report.violations += damaged;
-  const since = since_head && (await sinceHead(source, sizeWithin(since_head, forks)));
+  const since = since_head && (await sinceHead(source, sizesWithin(since_head, forks)));
   const printed = { ...report, found: shown, not_proved: lost, ...(since && { since_head: since }) };
   if (run.json) run.out.write(`${JSON.stringify(printed, null, 2)}\n`);
   else run.out.write(`${since === null ? '' : textOfSince(since)}${textOf(report, shown, lost)}`);
@@ -77,9 +77,14 @@ const lostHead = ({ tree_size }: SignedHead, { backup_began_at, ledger_entries }
   `the head of ${count(tree_size, 'entry', 'entries')} was signed after the backup of ${backup_began_at}, of ${count(ledger_entries, 'entry', 'entries')}, ` +
   'that this log was restored from: keep a new head';
 
-/** The entries of a kept head that are in this log too. */
-const sizeWithin = (head: SignedHead, forks: readonly LogForked[]): number =>
-  restoreBefore(head, forks)?.ledger_entries ?? head.tree_size;
+/** What a kept head is of that is in this log too. */
+function sizesWithin(head: SignedHead, forks: readonly LogForked[]): SinceSizes {
+  const { ledger_entries, billing_events = null } = restoreBefore(head, forks) ?? {
+    ledger_entries: head.tree_size,
+    billing_events: head.billing?.size,
+  };
+  return { tree_size: ledger_entries, billing_size: billing_events };
+}
 
 export interface Wanted {
   as_of: AsOf | null;
@@ -169,6 +174,7 @@ async function listedHeads(source: LedgerSource, as_of: AsOf | null, wrong: Viol
 function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly string[]): string {
   const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations, later } =
     report;
+  const { billing_events, billing_root_hash } = report;
   const waiting = [
     [open.reservations, 'reservations that no job has used yet'],
     [open.jobs, 'ended jobs without their refund yet'],
@@ -177,6 +183,9 @@ function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly
   const lines = [
     `head: position ${position || '(the beginning)'}${at === null ? '' : ` of ${at}`}`,
     `  ${count(entries, 'entry', 'entries')} under the root ${root_hash}`,
+    ...(billing_events > 0
+      ? [`  ${count(billing_events, 'event')} of payments and subscriptions under the root ${billing_root_hash}`]
+      : []),
     `  ${count(heads_checked, 'signed head')} compared`,
     `${count(accounts, 'account')}: ${count(balance, 'credit')}${owed > 0 ? `, ${count(owed, 'credit')} owed` : ''}`,
     `${count(events, 'event')} read, ${count(report.jobs, 'job')}, ${count(report.jobs_purged, 'of them deleted', 'of them deleted')}`,

@@ -41,6 +41,15 @@ const Head = Type.Object(
   {
     tree_size: Size('The number of ledger entries, in the order of the log, that the head is of.'),
     root_hash: Sha256('The root of their Merkle tree.'),
+    billing: Type.Optional(
+      Type.Object(
+        {
+          size: Size('The number of events of payments and subscriptions, in the order of the log.'),
+          root_hash: Sha256('The root of their Merkle tree.'),
+        },
+        { description: 'The tree of payments and subscriptions. Heads of earlier services lack it.' },
+      ),
+    ),
     last_position: Type.String({ description: "The last entry's position in the log." }),
     signed_at: Time(),
     note: Type.String({ description: 'The signed note: a checkpoint as in c2sp.org/tlog-checkpoint. Keep it.' }),
@@ -52,9 +61,10 @@ const ORIGIN = 'url-checker-ledger/2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
 const headExample = {
   tree_size: 1204,
   root_hash: HASH,
+  billing: { size: 86, root_hash: HASH },
   last_position: '0000000000009321',
   signed_at: '2026-01-31T09:00:00.000Z',
-  note: `${ORIGIN}\n1204\nXzwdDpp7LE1ujwobPF1+n188HQ6aeyxNbo8KGzxdfp8=\nsigned at 2026-01-31T09:00:00.000Z\n\n— ${ORIGIN} 5kX1xQ==\n`,
+  note: `${ORIGIN}\n1204\nXzwdDpp7LE1ujwobPF1+n188HQ6aeyxNbo8KGzxdfp8=\nsigned at 2026-01-31T09:00:00.000Z\nbilling 86 XzwdDpp7LE1ujwobPF1+n188HQ6aeyxNbo8KGzxdfp8=\n\n— ${ORIGIN} 5kX1xQ==\n`,
   verifier: `${ORIGIN}+e645f5c5+AWsX`,
 };
 const headView = ({ _id, ...head }: HeadDocument) => head;
@@ -70,8 +80,7 @@ const listHeads = route({
     '`GET /audit/consistency`. It tells how many entries there are, and nothing about anybody.',
   query: Type.Object(paging(20)),
   responses: { 200: listOf('A page of heads.', Head, headExample, 20) },
-  handler: async ({ query }, { read }) =>
-    listReply(await pageOf(read.heads, {}, { tree_size: -1 }, query), headView, query),
+  handler: async ({ query }, { read }) => listReply(await pageOf(read.heads, {}, { _id: -1 }, query), headView, query),
 });
 
 const NO_SUCH_SIZE = anError('The tree is smaller.', 'size_too_large', 'The ledger has 1204 entries.');

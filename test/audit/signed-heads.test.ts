@@ -1,6 +1,7 @@
 // Signed heads and proofs, held to Go's implementation of transparency logs: whoever kept one head finds every change before it.
 import { hash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
+import { BILLED } from '../../audit/billing-leaf.ts';
 import { problemOfHead } from '../../audit/heads.ts';
 import { consistencyPath, GrowingTree, inclusionPath, joined, leafOf, subtreesOf } from '../../audit/merkle.ts';
 import { proveConsistency, proveInclusion } from '../../audit/proofs.ts';
@@ -90,7 +91,7 @@ async function signed(t: ExecutionContext, every_entries?: number) {
   const { log } = await openTestStores(t);
   const clock = { now: START };
   const heads = openLedgerHeads(log, ORIGIN, signer);
-  const options = { log, heads, interval_ms: HOUR_MS, now: () => clock.now, every_entries };
+  const options = { stored_log: log, heads, interval_ms: HOUR_MS, now: () => clock.now, every_entries };
   const open = () => openHeadSigning({ ...options, context: () => commandContext(clock.now) });
   const listed = (): Promise<SignedHead[]> => Array.fromAsync(sourceOfLog(log).heads(null));
   return { log, clock, heads, open, listed };
@@ -162,7 +163,9 @@ test('a log with other positions continues with its heads, and one with other en
         metadata: metadataOf(commandContext()),
       },
     ]);
-    const events = await Array.fromAsync(log.readAll({ filter: { categories: ['credits', 'ledger_heads'] } }));
+    const events = await Array.fromAsync(
+      log.readAll({ filter: { categories: ['credits', 'ledger_heads', ...BILLED] } }),
+    );
     for (const { stream, revision, id, type, data, metadata } of events) {
       const changed = is_changed && revision === 0 && stream === 'credits-user-0';
       const stored = changed ? { ...(data as object), hash: entryHash(0) } : data;

@@ -141,7 +141,7 @@ test('ledger verify names what somebody has deleted from the embedded log, whate
   await fillLedger(log, Date.parse('2026-01-31T18:00:00Z'));
   const heads = openLedgerHeads(log, 'ledger/one', openNoteSigner('ledger/one', Buffer.alloc(32)));
   const { context } = filler;
-  await openHeadSigning({ log, heads, interval_ms: 0, context, now: () => 0, every_entries: 8 }).pass();
+  await openHeadSigning({ stored_log: log, heads, interval_ms: 0, context, now: () => 0, every_entries: 8 }).pass();
   // An erased user's keys are gone; the ledger needs none.
   await log.deleteStream('personal_keys-alice');
   await log.close();
@@ -205,7 +205,7 @@ test('ledger verify names a head that cannot be read, one that is missing, and o
   const log = await openSqliteEventStore({ path });
   const heads = openLedgerHeads(log, 'ledger/one', openNoteSigner('ledger/one', Buffer.alloc(32)));
   const context = openFiller(log).context;
-  const signing = openHeadSigning({ log, heads, interval_ms: 0, context, now: () => 0, every_entries: 8 });
+  const signing = openHeadSigning({ stored_log: log, heads, interval_ms: 0, context, now: () => 0, every_entries: 8 });
   await signing.pass();
   await log.close();
   t.is((await ops({ DATA_DIR }, 'ledger', 'verify')).code, 0);

@@ -24,7 +24,7 @@ async function keep(log: EventStore, DATA_DIR: string, file: string): Promise<st
   const origin = originOf(await identifyLog(log, 'process:test', 0));
   const heads = openLedgerHeads(log, origin, openNoteSigner(origin, Buffer.alloc(32)));
   const { context } = openFiller(log);
-  await openHeadSigning({ log, heads, interval_ms: 0, context, now: () => 0 }).pass();
+  await openHeadSigning({ stored_log: log, heads, interval_ms: 0, context, now: () => 0 }).pass();
   const { stdout } = await opsHere(['ledger', 'heads', '--last'], { DATA_DIR });
   await writeFile(file, stdout);
   return parseCheckpoint(stdout)!.origin;
