@@ -65,9 +65,20 @@ export function openStreamStates<State>(
     return kept && monotonic() - kept.confirmed_at < CONFIRMED_MS ? kept : undefined;
   }
 
+  /** Whether the stream ends with the state's last event, where the store tells that faster than by a read. */
+  async function isLast(stream: string, { last_id, revision }: Loaded<State>): Promise<boolean> {
+    if (last_id === null || !log.lastOf) return false;
+    const last = await log.lastOf(stream);
+    return last !== null && last.id === last_id && last.revision === revision;
+  }
+
   /** Reads the events that the cached state lacks, and keeps the state with them. */
   async function load(stream: string): Promise<Loaded<State>> {
     const kept = states.get(stream);
+    if (kept && (await isLast(stream, kept))) {
+      keep(stream, kept);
+      return kept;
+    }
     const loaded = kept ?? (await begin?.(stream)) ?? empty();
     const known_id = kept?.last_id ?? undefined;
     let is_of_log = known_id === undefined;

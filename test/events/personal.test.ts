@@ -60,7 +60,7 @@ function watchedReads(store: EventStore, until: Promise<void> = nextTurn()) {
     await until;
     yield* events;
   };
-  const bound = (name: string | symbol) => store[name as keyof EventStore].bind(store);
+  const bound = (name: string | symbol) => store[name as keyof EventStore]!.bind(store);
   return { count, store: new Proxy(store, { get: (_, name) => (name === 'readStream' ? readStream : bound(name)) }) };
 }
 

@@ -54,7 +54,7 @@ test('a listing that was deleted has no URLs', async (t) => {
   const counting = new Proxy(log, {
     get: (_, name) => {
       if (name === 'readStream') looks++;
-      return log[name as keyof EventStore].bind(log);
+      return log[name as keyof EventStore]!.bind(log);
     },
   });
   t.deepEqual(await openUrlListing(counting).range('j', 999_900, 1_000_000), []);
@@ -68,7 +68,7 @@ test('the first chunk of a listing that was noted is not read again', async (t) 
   const reads: number[] = [];
   const counting = new Proxy(log, {
     get: (_, name) => {
-      if (name !== 'readStream') return log[name as keyof EventStore].bind(log);
+      if (name !== 'readStream') return log[name as keyof EventStore]!.bind(log);
       return (stream: string, options: { from: number }) => {
         reads.push(options.from);
         return log.readStream(stream, options);

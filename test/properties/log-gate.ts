@@ -156,6 +156,10 @@ export function openLogGate(log: EventStore, overtake: (stream: string, log: Eve
           backing_off.delete(`${name}/${stream}`);
           yield* await call(() => Array.fromAsync(log.readStream(stream, options)));
         },
+        lastOf: (stream) => {
+          backing_off.delete(`${name}/${stream}`);
+          return call(async () => (await log.lastOf?.(stream)) ?? null);
+        },
         deleteStream: (stream) => call(() => log.deleteStream(stream)),
       };
       return { log: of_process, killed: () => process.dead };
@@ -191,6 +195,7 @@ export function openLogGate(log: EventStore, overtake: (stream: string, log: Eve
 const unbound = (log: EventStore): EventStore => ({
   append: (...args) => log.append(...args),
   readStream: (...args) => log.readStream(...args),
+  lastOf: (stream) => log.lastOf!(stream),
   readAll: (...args) => log.readAll(...args),
   subscribe: (...args) => log.subscribe(...args),
   head: () => log.head(),

@@ -27,6 +27,19 @@ export function reading(sentence: Sentence): void {
     t.deepEqual(await Array.fromAsync(store.readStream(`${category}-none`, { direction: 'backwards', limit: 1 })), []);
   });
 
+  sentence('the last event of a stream, where the store has a look at it', async (t, { store, other, category }) => {
+    const stream = `${category}-1`;
+    const events = newEvents(3);
+    for (const connection of [store, other]) {
+      if (connection.lastOf) t.is(await connection.lastOf(stream), null);
+    }
+    await fill(store, stream, events);
+    const last = { id: events[2]!.id, revision: 2 };
+    for (const connection of [store, other]) t.like((await connection.lastOf?.(stream)) ?? last, last);
+    await store.deleteStream(stream);
+    for (const connection of [store, other]) t.is((await connection.lastOf?.(stream)) ?? null, null);
+  });
+
   sentence('a long stream reads whole in both directions', async (t, { store, other, category, filter, long }) => {
     const events = newEvents(long);
     await fill(store, `${category}-1`, events);
