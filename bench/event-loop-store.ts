@@ -87,7 +87,7 @@ export async function fill(config: Config): Promise<Filled> {
     endpoint_id: randomUUID(),
     spare_endpoints: lots(SPARE, () => randomUUID()),
     spare_keys: lots(SPARE, () => randomUUID()),
-    spare_shares: lots(SPARE, newShareToken),
+    spare_shares: lots(SPARE, () => newShareToken()),
   };
   const stores = await open(config);
   try {

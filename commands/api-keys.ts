@@ -1,5 +1,5 @@
 // The aggregate of one user's API keys. The service shows a key once and stores its hash.
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ApiKeyCreated, ApiKeysEvent, ApiKeyUseEvent } from '../events/api-key.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { apiKeysStream, apiKeyUsesStream } from '../events/streams.ts';
@@ -55,7 +55,8 @@ export const hashOfKey = (plaintext: string) => hash('sha256', plaintext, 'hex')
 /** A key's id is a prefix of its hash, so a request's key leads to its document. */
 export const idOfKey = (plaintext: string) => hashOfKey(plaintext).slice(0, 32);
 
-export const newApiKey = () => `uc_live_${randomBytes(32).toString('base64url')}`;
+/** `secret`: 32 bytes that nobody can guess. */
+export const newApiKey = (secret: Buffer) => `uc_live_${secret.toString('base64url')}`;
 
 export interface ApiKeys {
   /** Refused as `too_many_keys`. */

@@ -41,7 +41,7 @@ export function decide(shares: Readonly<SharesState>, command: SharesCommand): D
 }
 
 /** 256 random bits in base64url: a token cannot be guessed. */
-export const newShareToken = () => randomBytes(32).toString('base64url');
+export const newShareToken = (secret: Buffer = randomBytes(32)) => secret.toString('base64url');
 
 /** The id is the token's hash: the token leads to its document, and the id does not reveal the token. */
 export const idOfShareToken = (token: string) => hash('sha256', token, 'hex');

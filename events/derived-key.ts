@@ -10,6 +10,7 @@ export const PURPOSES = [
   'cookie sign-in',
   'hashes of clients',
   'secrets of webhook endpoints',
+  'secrets of keyed requests',
   'personal keys',
   'seals: encryption',
   'seals: IV',

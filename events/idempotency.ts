@@ -2,6 +2,7 @@
 // in hex; no event holds the key or the body.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
+import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
 export const IDEMPOTENCY_EVENTS = {
@@ -19,6 +20,9 @@ export const IDEMPOTENCY_EVENTS = {
     job_id: Type.String(),
     status: Type.Integer(),
     body: Type.Object({}, { additionalProperties: true }),
+    /** Of an answer that is no job: its body, which may be personal, as JSON and without secrets; `body` is then empty. */
+    user_id: Type.Optional(Type.String()),
+    reply: Type.Optional(personal(Type.String(), 'user')),
   }),
   /** The request created nothing and its client knows: the key is free again. */
   RequestReleased: event({ job_id: Type.String() }),

@@ -1,5 +1,6 @@
 // The frame builds a Koa application from the route table. This file has the steps of a request in order; `server/observe.ts` has
 // the first, which watches the others.
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
@@ -234,7 +235,7 @@ function takeSteps(
       const { params, query, headers } = input;
       const sent = { params, query, headers, body };
       const ask: RouteRequest['ask'] = (other, asked) => askWithin(ctx, other, asked);
-      const about = { caller, job, request_id, command, ip, isStillAdmitted, rest, ask, ctx };
+      const about = { caller, job, request_id, command, secret: randomSecret, ip, isStillAdmitted, rest, ask, ctx };
       const request: RouteRequest = {
         ...{ route, ...sent, ...about },
         get signal() {
@@ -268,6 +269,8 @@ function passOn(route: Route, forward: Forward, options: AppOptions): Middleware
     await writeReply(ctx, route, reply);
   };
 }
+
+const randomSecret = () => randomBytes(32);
 
 /** A body up to this size takes less than a millisecond to read. */
 const SMALL_BODY_BYTES = 16 * 1024;

@@ -109,8 +109,9 @@ export function groupOf<Deps>(wire: (parts: Parts) => Deps, routes: readonly Rou
 }
 
 export const bound = <Deps>(routes: readonly Route<Deps>[], deps: Deps): readonly Route[] =>
-  routes.map(({ early, ...route }) => ({
+  routes.map(({ early, makes, ...route }) => ({
     ...route,
+    makes: makes && { ...makes, restore: (body, request) => makes.restore(body, request, deps) },
     ...(early && { early: (header) => early(header, deps) }),
     handler: (request) => route.handler(request, deps),
   }));

@@ -6,7 +6,7 @@ export const KEY = 'idempotency-key';
 
 export const idempotencyKey = (description: string) =>
   Type.Object({
-    [KEY]: Type.Optional(Type.String({ minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]*$', description })),
+    [KEY]: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description })),
   });
 
 /** @example headers: submissionKey('the same URLs') */
@@ -15,6 +15,12 @@ export const submissionKey = (sent: string) =>
     'Your own key for this one submission, best a UUID v4 such as `8e03978e-40d5-43e8-bc93-6894a57f9324`. For 24 hours the service ' +
       `answers the same key and ${sent} with the first answer, and creates no second job.`,
   );
+
+/** Of the routes that make something else than a job. */
+export const MAKING_KEY = idempotencyKey(
+  'Your own key for this one request, best a UUID v4. For 24 hours the service answers the same key and the same request with the first answer, ' +
+    'and makes nothing more.',
+).properties[KEY];
 
 /** The headers of the answer to a submission. */
 export const MADE = {

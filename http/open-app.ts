@@ -51,6 +51,7 @@ import { openRateLimits } from './limits/rate-limits.ts';
 import { openRawBodies } from './limits/raw-bodies.ts';
 import { linkCommand } from './link-command.ts';
 import { openMaintenance } from './maintenance.ts';
+import { openOnce } from './once.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { metadataUrl } from './routes/mcp.ts';
 import { openWatch, PROBES, type ProbeReply } from './server/probes.ts';
@@ -96,10 +97,13 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
   if (forwarding) parts.atEnd(forwarding.close);
   const uploads = { folder: join(config.data_dir, 'uploads'), max_file_bytes: config.max_file_bytes };
   const options = frameOptions(opened, opening);
-  const app = createApp(
-    ALL_GROUPS.flatMap((group) => group.open(parts)),
-    { ...options, uploads, fault, forwarding },
-  );
+  const once = openOnce(parts.log, parts.keys.links);
+  const app = createApp(ALL_GROUPS.flatMap((group) => group.open(parts)).map(once), {
+    ...options,
+    uploads,
+    fault,
+    forwarding,
+  });
   // A killed process leaves the files of its uploads.
   await removeAbandonedUploads(uploads.folder, ABANDONED_MS, parts.now());
   return { app, probe: (path) => PROBES[path]!(options), end: opened.end, close: opened.close };

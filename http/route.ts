@@ -8,6 +8,7 @@ import { type Static, type TObject, type TSchema, Type } from '../events/schema.
 import type { JobDocument } from '../readmodels/jobs.ts';
 import type { Api } from './apis/api.ts';
 import type { Problem } from './errors.ts';
+import { IN_PROGRESS, KEY, MAKING_KEY, MISMATCH, RETRY_AFTER } from './idempotency-key.ts';
 import { closedInput } from './input/input-schemas.ts';
 import type { Body, FileBody, JsonBody, ListBody, RawBody, StringList, UploadedFile } from './request-bodies.ts';
 import type { Asked } from './within.ts';
@@ -95,6 +96,8 @@ export interface RouteRequest<
   /** The job that the path names, as the access rule read it; null when the path names none. */
   job: Job;
   request_id: string;
+  /** 32 bytes that nobody can guess. A repeated request with an idempotency key gets the same for the same purpose. */
+  secret(purpose: string): Buffer;
   /** Returns the context of a new command of the caller, with the current time. */
   command(): CommandContext;
   /** The client's address, also behind trusted proxies. */
@@ -146,6 +149,14 @@ export interface Route<Deps = unknown> {
   of_results: boolean;
   /** Whether a request can take much work: any of them, or those with a large body. The frame bounds the heavy requests of each caller. */
   heavy: boolean | 'large body';
+  /**
+   * The route makes something, and takes an idempotency key; null for others. The log keeps the fields of the answer but `secrets`, which
+   * `restore` adds again.
+   */
+  makes: {
+    secrets: readonly string[];
+    restore(body: object, request: RouteRequest, deps?: Deps): object | Promise<object>;
+  } | null;
   /** Whether maintenance mode leaves it open: who cannot sign in cannot end the mode either. */
   is_always_open: boolean;
   /** Throws `HttpError` for a request whose headers are enough to refuse it, before its body is read. */
@@ -212,6 +223,8 @@ export interface RouteSpec<
   /** Names in lower case. */
   headers?: Headers;
   body?: Declared;
+  /** True: the answer has no secret. */
+  makes?: true | Route<Deps>['makes'];
   early?(header: (name: string) => string, deps: Deps): void;
   handler(
     request: RouteRequest<
@@ -242,7 +255,7 @@ export function routeOf<Deps>(api: Api, tag: string) {
     Declared extends Body | undefined = undefined,
     Named extends string | undefined = undefined,
   >(spec: RouteSpec<Deps, Verb, Path, Who, Params, Query, Headers, Declared, Named>): Route<Deps> {
-    const { params, query, headers, body, job, ...rest } = spec;
+    const { params, query, headers, body, job, makes, ...rest } = spec;
     const names = [...spec.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
     const made: Route<Deps> = {
       ...{ api, tag, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, of_log: false, heavy: false },
@@ -252,7 +265,9 @@ export function routeOf<Deps>(api: Api, tag: string) {
       job: job ?? (isOfOwner(spec.access) ? 'job_id' : null),
       params: params ?? Type.Object(Object.fromEntries(names.map((name) => [name, PathText]))),
       query: closedInput(query ?? Type.Object({})),
-      headers: headers ?? Type.Object({}),
+      headers: makes ? Type.Object({ ...headers?.properties, [KEY]: MAKING_KEY }) : (headers ?? Type.Object({})),
+      ...(makes && { responses: replayed(spec.responses), errors: withConflicts(spec.errors) }),
+      makes: makes === true ? NO_SECRETS : (makes ?? null),
       body: body ?? null,
       // The frame validates each request by the schemas that these types come from.
       handler: spec.handler as Route<Deps>['handler'],
@@ -267,6 +282,28 @@ export const alsoIn = <Deps>(api: Api, routes: readonly Route<Deps>[]): readonly
   ...routes,
   ...routes.map((route) => ({ ...route, api, path: api.prefix + route.path.slice(route.api.prefix.length) })),
 ];
+
+const NO_SECRETS = { secrets: [], restore: (body: object) => body };
+const REPLAYED = { 'Idempotency-Replayed': '`true` when the service repeats the first answer to the key.' };
+const replayed = (responses: Route['responses']): Route['responses'] =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, one]) => [status, { ...one, headers: { ...one.headers, ...REPLAYED } }]),
+  );
+/** A route's errors with those of its idempotency keys. */
+function withConflicts(errors: Route['errors'] = {}): Route['errors'] {
+  const own = errors[409];
+  const { description = '', examples = {} } = typeof own === 'string' ? { description: own } : (own ?? {});
+  const of_keys =
+    'The idempotency key came with another request before (`idempotency_key_mismatch`), or its first request runs (`idempotency_in_progress`).';
+  return {
+    ...errors,
+    409: {
+      description: [description, of_keys].filter(Boolean).join(' '),
+      examples: { ...examples, ...MISMATCH, ...IN_PROGRESS },
+      headers: RETRY_AFTER,
+    },
+  };
+}
 
 const PathText = Type.String({ minLength: 1, maxLength: 255 });
 

@@ -28,9 +28,9 @@ export function signedRequest({ url, event, delivery_id, secrets, now }: SignedW
   };
 }
 
-/** `timestamp_s`: seconds since the epoch. */
+/** `secrets`: the newest first. Its signature comes last: published verifiers that keep one `v1` keep that. `timestamp_s`: seconds since the epoch. */
 export function signatureOf(secrets: readonly string[], body: string, timestamp_s: number): string {
-  const signatures = secrets.map((secret) => {
+  const signatures = secrets.toReversed().map((secret) => {
     const signature = createHmac('sha256', secret).update(`${timestamp_s}.${body}`).digest('hex');
     return `v1=${signature}`;
   });

@@ -17,6 +17,13 @@ export interface RouteChecks {
 
 const validation = openValidation();
 
+/** Node reads the bytes of a header as Latin-1; clients send UTF-8. */
+function textOf(given: string | string[]): string | string[] {
+  if (typeof given !== 'string' || !/[\x80-\xff]/.test(given)) return given;
+  const text = Buffer.from(given, 'latin1').toString();
+  return text.includes('\ufffd') ? given : text;
+}
+
 export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
   const path = validation.compile('path', route.params);
   const query = validation.compile('query', route.query);
@@ -27,7 +34,9 @@ export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
       const params = { ...given_params };
       const read = readQuery(search, route.query);
       const headers = Object.fromEntries(
-        header_names.flatMap((name) => (given_headers[name] === undefined ? [] : [[name, given_headers[name]]])),
+        header_names.flatMap((name) =>
+          given_headers[name] === undefined ? [] : [[name, textOf(given_headers[name])]],
+        ),
       );
       const problems = [...path(params), ...read.problems, ...query(read.query), ...header(headers)];
       return { params, query: read.query, headers, problems };

@@ -115,6 +115,7 @@ const list = route({
 
 const start = route({
   id: 'startBackup',
+  makes: true,
   method: 'POST',
   path: '/admin/backups',
   access: 'admin',

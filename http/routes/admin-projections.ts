@@ -104,6 +104,7 @@ const listProjections = route({
 
 const rebuildProjection = route({
   id: 'rebuildProjection',
+  makes: true,
   method: 'POST',
   path: '/admin/projections/{projection}/rebuild',
   access: 'admin',

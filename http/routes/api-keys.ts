@@ -56,12 +56,16 @@ const create = route({
       example: { ...example, last_used_at: null, key: 'uc_live_Jx2aQ9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
     },
   },
+  makes: {
+    secrets: ['key'],
+    restore: (body, { secret }) => ({ ...body, key: newApiKey(secret('api key')) }),
+  },
   errors: {
     409: asThrown(`You have ${MAX_KEYS} keys already.`, TOO_MANY_KEYS),
   },
   async handler(request, { commands }) {
     const { caller, body } = request;
-    const plaintext = newApiKey();
+    const plaintext = newApiKey(request.secret('api key'));
     const context = request.command();
     const { user_id, email } = caller;
     const created = accepted(await commands.create({ plaintext, user_id, email, name: body.name }, context), 409);

@@ -116,6 +116,7 @@ const AWAY = {
 
 const purchase = route({
   id: 'purchaseCredits',
+  makes: true,
   method: 'POST',
   path: '/credits/purchase',
   access: 'user',
@@ -166,6 +167,7 @@ const description =
 const subscribe = route({
   ...subscribing,
   id: 'createCheckout',
+  makes: true,
   path: '/checkout/create',
   summary: 'Subscribe to a plan',
   description,
@@ -176,6 +178,7 @@ const subscribe = route({
 const subscribeV2 = route({
   ...subscribing,
   id: 'createSubscriptionCheckout',
+  makes: true,
   path: '/v2/subscription/checkout',
   summary: 'Subscribe to a plan from the list of plans',
   description: `${description} The same as \`POST /checkout/create\`.`,
@@ -185,6 +188,7 @@ const subscribeV2 = route({
 
 const portal = route({
   id: 'createPortal',
+  makes: true,
   method: 'POST',
   path: '/portal/create',
   access: 'user',

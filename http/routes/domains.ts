@@ -66,6 +66,7 @@ const Word = (options: { default?: string; description?: string } = {}) =>
 
 const block = route({
   id: 'blockDomain',
+  makes: true,
   method: 'POST',
   path: '/domains/blocked',
   access: 'admin',

@@ -16,6 +16,7 @@ const route = routeOf<Deps>(GATEWAY, 'growth');
 
 const addNote = route({
   id: 'addGrowthNote',
+  makes: true,
   method: 'POST',
   path: '/admin/growth-notes',
   access: 'admin',

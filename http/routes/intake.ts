@@ -69,6 +69,7 @@ const agencyEvent = route({
 
 const paywallEvent = route({
   id: 'recordPaywallEvent',
+  makes: true,
   method: 'POST',
   path: '/paywall-events',
   access: 'user',

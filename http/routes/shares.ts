@@ -46,6 +46,8 @@ const MAX_HOURS = 8760;
 
 const exampleToken = 'q1Zx0mB6tq3o2iN5v9c4hX8yJ7wE-Lk_aGfRsUdPzTA';
 
+const urlOf = (token: string, public_url: () => string) => `${public_url()}/share/${token}`;
+
 const create = route({
   id: 'createShare',
   method: 'POST',
@@ -81,23 +83,29 @@ const create = route({
       },
     },
   },
+  makes: {
+    secrets: ['token', 'url'],
+    restore(body, { secret }, deps) {
+      const token = newShareToken(secret('share'));
+      return { ...body, token, url: urlOf(token, deps!.public_url) };
+    },
+  },
   errors: {
     409: asThrown(`The job has ${MAX_SHARES} shares already, without revoked ones.`, TOO_MANY_SHARES),
   },
   async handler(request, { shares, public_url }) {
     const { params, body, caller } = request;
     const { job_id } = params;
-    const token = newShareToken();
+    const token = newShareToken(request.secret('share'));
     const context = request.command();
     const hours = body.expires_in_hours;
     const expires_at = hours === undefined ? null : new Date(context.now + hours * 3_600_000).toISOString();
     const { user_id } = caller;
     const created = accepted(await shares.create({ token, job_id, user_id, expires_at }, context), 409);
     const created_at = new Date(context.now).toISOString();
-    const url = `${public_url()}/share/${token}`;
     return {
       status: 201,
-      body: { id: idOfShareToken(token), token, url, created_at, expires_at },
+      body: { id: idOfShareToken(token), token, url: urlOf(token, public_url), created_at, expires_at },
       position: created.position,
     };
   },

@@ -1,5 +1,4 @@
 // The deliveries to a webhook endpoint, in both APIs: their log, a resend, and a test.
-import { randomUUID } from 'node:crypto';
 import { NO_SUCH_DELIVERY, openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
@@ -106,6 +105,7 @@ const deliveries = route({
 
 const resend = route({
   id: 'resendWebhookDelivery',
+  makes: true,
   method: 'POST',
   path: '/webhooks/endpoints/{id}/deliveries/{delivery_id}/resend',
   access: 'user',
@@ -142,6 +142,7 @@ const resend = route({
 
 const test = route({
   id: 'testWebhookEndpoint',
+  makes: true,
   method: 'POST',
   path: '/webhooks/endpoints/{id}/test',
   access: 'user',
@@ -173,7 +174,7 @@ const test = route({
     const { _id: endpoint_id, user_id } = endpoint;
     const context = request.command();
     const created_at = new Date(context.now).toISOString();
-    const event = { id: randomUUID(), type: 'endpoint.test', created_at, data: { endpoint_id } } as const;
+    const event = { id: context.command_id, type: 'endpoint.test', created_at, data: { endpoint_id } } as const;
     const delivery_id = webhookDeliveryId(endpoint_id, event.id);
     const delivery = { delivery_id, endpoint_id, user_id, event };
     const { position } = accepted(await redeliveries.run(delivery_id, { type: 'request', delivery }, context), 404);

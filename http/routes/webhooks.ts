@@ -1,5 +1,4 @@
 // Webhook endpoints, in both APIs: users create, list, enable and delete them, and change their secrets.
-import { randomUUID } from 'node:crypto';
 import type { Refusal } from '../../commands/aggregate.ts';
 import {
   MAX_ENDPOINTS,
@@ -21,7 +20,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { jsonBody } from '../request-bodies.ts';
 import { paging } from '../result-view.ts';
-import { alsoIn, anError, asThrown, routeOf } from '../route.ts';
+import { alsoIn, anError, asThrown, type Caller, routeOf } from '../route.ts';
 import { pick, Time } from '../schemas.ts';
 import { openWebhookTargets } from '../webhook-targets.ts';
 
@@ -113,6 +112,10 @@ const create = route({
       example: { ...exampleEndpoint, signing_secret: exampleSecret },
     },
   },
+  makes: {
+    secrets: ['signing_secret'],
+    restore: (body, _, deps) => ({ ...body, signing_secret: signingSecret(deps!.key, (body as { id: string }).id) }),
+  },
   errors: {
     409: anError(
       `You have ${MAX_ENDPOINTS} endpoints already, with disabled ones.`,
@@ -125,8 +128,8 @@ const create = route({
     const { url, events } = body;
     const problem = targets.problemOf(url);
     if (problem !== null) throw new ValidationError([{ loc: ['body', 'url'], msg: problem, type: 'webhook_url' }]);
-    const endpoint_id = randomUUID();
     const context = request.command();
+    const endpoint_id = context.command_id;
     const endpoint = { endpoint_id, user_id: caller.user_id, url, events };
     const made = accepted(await endpoints.run(caller.user_id, { type: 'create', endpoint }, context), 409);
     const view = { url, events, status: 'enabled', disabled_reason: null, older_secrets_until: null };
@@ -262,6 +265,15 @@ const rotate = route({
       description: 'The endpoint with its new secret.',
       schema: EndpointWithSecret,
       example: { ...exampleEndpoint, older_secrets_until: '2026-02-01T09:00:00.000Z', signing_secret: exampleSecret },
+    },
+  },
+  makes: {
+    secrets: ['signing_secret'],
+    async restore(body, { caller, params, command }, deps) {
+      const { id } = params as { id: string };
+      const endpoint = await deps!.endpoints.find((caller as Caller).user_id, id);
+      if (!endpoint) throw refusedWith(404, NO_SUCH_ENDPOINT);
+      return { ...body, signing_secret: signingSecrets(deps!.key, id, endpoint, command().now)[0]! };
     },
   },
   errors: {

@@ -12,6 +12,7 @@ import { assertOpens } from '../../events/personal-keys.ts';
 import { openClientHash } from '../../http/callers/client-hash.ts';
 import { openSignedCookie } from '../../http/callers/signed-cookie.ts';
 import { openCursors, openListCursors } from '../../http/cursors.ts';
+import { secretsOf } from '../../http/once.ts';
 import { openSignedLinks } from '../../http/signed-links.ts';
 
 const SECRET = Buffer.alloc(32, 's');
@@ -105,6 +106,10 @@ const THINGS: Readonly<Record<Purpose, Thing>> = {
   'secrets of webhook endpoints': {
     forge: (key) => `whsec_${mac(key, 'webhook endpoint we-1').toString('base64url')}`,
     isTaken: (secret) => signingSecret(SECRET, 'we-1') === secret,
+  },
+  'secrets of keyed requests': {
+    forge: (key) => mac(key, JSON.stringify(['share', 'alice', 'k', 'id'])).toString('hex'),
+    isTaken: (secret) => secretsOf(SECRET, ['alice', 'k', 'id'])('share').toString('hex') === secret,
   },
   'personal keys': {
     forge: (key) => sealedWhole(key, 'personal_keys-user/alice', 'key'),

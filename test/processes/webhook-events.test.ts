@@ -132,7 +132,8 @@ test('while a secret changes, a delivery carries a signature of each, and later 
   };
   await world.completedJob();
   await process.send();
-  signed(0, [2, 1]);
+  // The newest secret's comes last: published verifiers that keep one signature keep the last.
+  signed(0, [1, 2]);
   world.clock.now += HOUR;
   await world.completedJob();
   await process.send();
