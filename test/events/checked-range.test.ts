@@ -4,42 +4,15 @@ import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { recordChecks } from '../../commands/record-checks.ts';
 import { endOf, foldRange, indexesOf, namesUrls, unfold } from '../../events/checked-range.ts';
-import { CHECKS_EVENTS, ERROR_CODES, type Outcome, type URLChecked, VERDICTS } from '../../events/checks.ts';
+import { CHECKS_EVENTS, type Outcome, type URLChecked } from '../../events/checks.ts';
 import { upcast } from '../../events/codec.ts';
 import { jsonBytes } from '../../events/event-store.ts';
 import { checksStream } from '../../events/streams.ts';
 import { EventFromLater } from '../../events/unreadable.ts';
 import { EVENT_TYPES } from '../../events/vocabulary.ts';
 import { eventsOf, FOUND } from '../support/behind.ts';
+import { anOutcome, aUrl as url } from '../support/outcomes.ts';
 import { coded, commandContext, openTestStores } from '../support/stores.ts';
-
-const url = fc.constantFrom('https://a.example/', 'https://a.example/1', 'https://b.example/?q=ü', '');
-const anOutcome: fc.Arbitrary<Outcome> = fc.record(
-  {
-    status_code: fc.option(fc.constantFrom(200, 301, 404)),
-    final_url: fc.option(url),
-    is_broken: fc.boolean(),
-    is_soft_404: fc.boolean(),
-    redirect_chain: fc.array(url, { maxLength: 2 }),
-    response_time_ms: fc.option(fc.nat(20)),
-    content_type: fc.option(fc.constantFrom('text/html', '')),
-    error_code: fc.option(fc.constantFrom(...ERROR_CODES)),
-    verdict: fc.constantFrom(...VERDICTS),
-    protection: fc.option(fc.constantFrom('shield', '')),
-    attempts: fc.integer({ min: 1, max: 3 }),
-    meta_refresh: url,
-    proxy_id: fc.constantFrom('p1', 'p2'),
-    earlier_attempts: fc.array(
-      fc.record({
-        status_code: fc.option(fc.constantFrom(429, 503)),
-        error_code: fc.option(fc.constantFrom(...ERROR_CODES)),
-        response_time_ms: fc.option(fc.nat(20)),
-      }),
-      { minLength: 1, maxLength: 3 },
-    ),
-  },
-  { requiredKeys: Object.keys(FOUND) as (keyof Outcome)[] as never },
-) as never;
 
 test('each URL gets its outcome back, whatever they have in common', (t) => {
   const validator = Compile(CHECKS_EVENTS.URLChecked.schema);
