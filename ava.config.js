@@ -1,3 +1,5 @@
+// First: an older Node, which cannot load the tests, ends with a sentence.
+import './runtime.js';
 import { accessSync, constants, readFileSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

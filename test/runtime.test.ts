@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 
 const ROOT = join(import.meta.dirname, '..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
@@ -10,22 +10,29 @@ const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const OLD =
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
 
-for (const name of ['boot.js', 'runtime.js']) {
-  test(`${name} names the Node that it needs and the one that there is`, async (t) => {
-    const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
-      const args = ['--import', OLD, '--import', `./${name}`, '--eval', 'console.log(1)'];
-      execFile(process.execPath, args, { cwd: ROOT }, (error, _stdout, errors) =>
-        resolve({ code: error?.code ?? 0, stderr: errors }),
-      );
-    });
-    t.is(code, 1);
-    t.regex(stderr, /^This needs Node\.js 24 or later, and runs on 20\.20\.2\. [^\n]+\n$/);
+async function refuses(t: ExecutionContext, args: readonly string[]): Promise<void> {
+  const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) => {
+    execFile(process.execPath, ['--import', OLD, ...args], { cwd: ROOT }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, output: stdout + stderr }),
+    );
   });
+  t.is(code, 1);
+  t.regex(output, /^This needs Node\.js 24 or later, and runs on 20\.20\.2\. [^\n]+\n$/);
 }
 
-test('every program that users run looks at its Node first', (t) => {
-  for (const name of ['start', 'demo', 'sample', 'check', 'token', 'backup', 'erase', 'ops', 'lint']) {
-    t.regex(scripts[name]!, /--import \.\/(?:boot|runtime)\.js /, name);
+for (const name of ['boot.js', 'runtime.js']) {
+  test(`${name} names the Node that it needs and the one that there is`, (t) =>
+    refuses(t, ['--import', `./${name}`, '--eval', 'console.log(1)']));
+}
+
+for (const config of ['ava.config.js', 'ava.web.config.js', 'ava.servers.config.js']) {
+  test(`tests by ${config} do not begin on an older Node`, (t) =>
+    refuses(t, ['node_modules/.bin/ava', '--config', config, 'test/events/job-id.test.ts']));
+}
+
+test('every program of package.json looks at its Node first', (t) => {
+  for (const [name, script] of Object.entries(scripts)) {
+    if (script.includes('.ts')) t.regex(script, / --import \.\/(?:boot|runtime)\.js /, name);
+    else t.regex(script, /^(?:ava|biome|echo)\b/, name);
   }
-  t.is(scripts.pretest, 'node runtime.js');
 });

@@ -20,8 +20,9 @@ const READS_A_SECOND = Number(process.env.TORTURE_READS ?? 10);
 /** A reader gives up after this. */
 const READ_MS = 20_000;
 const LOOK_MS = 250;
-/** By the fair clock, which counts in steps of a tenth of a second. */
-const HEALTH_MS = 1000;
+/** By the fair clock, which counts in steps of a tenth of a second: of the thread for probes, and of the one that serves clients. */
+const PROBE_MS = 1000;
+const HEALTH_MS = 2000;
 const HEALTH_TIMEOUT_MS = 15_000;
 /** Of http alone, and of all roles in one process: the image has a gigabyte. */
 const MOST_MB = { alone: 512, all: 896 };
@@ -60,8 +61,10 @@ export async function bother(shape: Shape, random: Random, watch: Watch, for_ms:
     ['floods', () => each(() => head('GET /public-stats').repeat(PIPELINED), true)],
     ['floods probes', () => each(() => head('GET /readyz').repeat(PIPELINED), true)],
   ];
+  // Each kind once, so that a short run has them all, and then any.
+  const first = bothers.map((one) => ({ one, at: random.next() })).sort((a, b) => a.at - b.at);
   for (const until = performance.now() + for_ms; performance.now() < until; ) {
-    const [what, act] = random.pick(bothers);
+    const [what, act] = first.shift()?.one ?? random.pick(bothers);
     watch.count(`stranger ${what}`);
     act();
     await sleep(random.between(1000, 5000));
@@ -100,22 +103,28 @@ export async function readSteadily(
 }
 
 export interface Looking {
-  stop(): Promise<void>;
+  /** Resolves with the most megabytes that http had. */
+  stop(): Promise<number>;
 }
 
-/** Looks at the probe of http's own thread, and at its memory. A process that is killed, frozen or starting is not slow. */
+/**
+ * Looks at http's memory and at its probes: at that of a thread of its own, and at that of the thread that serves clients, which a
+ * request may block. A process that is killed, frozen or starting is not slow.
+ */
 export function lookAtHttp(shape: Shape, health: Findings, memory: Findings, current: () => string): Looking {
-  const { http, probe_url } = shape;
-  const is_all = shape.processes.length === 1;
-  const most_mb = is_all ? MOST_MB.all : MOST_MB.alone;
-  /** The run of the program whose probe has answered. */
-  let up = -1;
+  const { http } = shape;
+  const most_mb = shape.processes.length === 1 ? MOST_MB.all : MOST_MB.alone;
+  const probes = [
+    { url: `${shape.probe_url}/healthz`, what: 'the /healthz of METRICS_PORT', most_ms: PROBE_MS, up: -1 },
+    { url: `${shape.url}/healthz`, what: '/healthz', most_ms: HEALTH_MS, up: -1 },
+  ];
   let is_over = false;
-  async function look(): Promise<void> {
-    const [run, pid, began] = [http.run(), http.pid(), fairNow()];
-    if (run === null || pid === undefined) return;
+  let peak_mb = 0;
+  /** `up`: the run of the program whose probe has answered. */
+  async function ask(probe: (typeof probes)[number], run: number): Promise<void> {
+    const began = fairNow();
     const signal = AbortSignal.timeout(HEALTH_TIMEOUT_MS);
-    const status = await fetch(`${probe_url}/healthz`, { signal }).then(
+    const status = await fetch(probe.url, { signal }).then(
       async (answer) => {
         await answer.body?.cancel();
         return answer.status;
@@ -123,16 +132,21 @@ export function lookAtHttp(shape: Shape, health: Findings, memory: Findings, cur
       () => null,
     );
     if (http.run() !== run) return;
-    if (status === 200) up = run;
-    if (up !== run) return;
+    if (status === 200) probe.up = run;
+    if (probe.up !== run) return;
     health.looked++;
-    const took_ms = fairNow() - began;
-    if (status !== 200) health.broken.push(`/healthz: ${status ?? 'no answer'} after ${took_ms} ms, with ${current()}`);
-    else if (took_ms > HEALTH_MS) health.broken.push(`/healthz took ${Math.round(took_ms)} ms, with ${current()}`);
+    const took_ms = Math.round(fairNow() - began);
+    if (status === 200 && took_ms <= probe.most_ms) return;
+    health.broken.push(`${probe.what}: ${status ?? 'no answer'} after ${took_ms} ms, with ${current()}`);
+  }
+  async function look(): Promise<void> {
+    const [run, pid] = [http.run(), http.pid()];
+    if (run === null || pid === undefined) return;
     const mb = memoryOf(pid);
-    if (mb === null) return;
-    memory.looked++;
-    if (mb > most_mb) memory.broken.push(`http has ${Math.round(mb)} MB, with ${current()}`);
+    if (mb !== null && http.run() === run) memory.looked++;
+    peak_mb = Math.max(peak_mb, mb ?? 0);
+    if (mb !== null && mb > most_mb) memory.broken.push(`http has ${Math.round(mb)} MB, with ${current()}`);
+    await Promise.all(probes.map((probe) => ask(probe, run)));
   }
   const looking = (async () => {
     while (!is_over) {
@@ -144,6 +158,7 @@ export function lookAtHttp(shape: Shape, health: Findings, memory: Findings, cur
     async stop() {
       is_over = true;
       await looking;
+      return Math.round(peak_mb);
     },
   };
 }

@@ -106,7 +106,7 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
       ...[faults.run(for_ms), expiring, bothering, reading],
       ...clients.map((client) => client.run(for_ms)),
     ]);
-    await http.stop();
+    counts.set('most MB of http', await http.stop());
     clearInterval(looking);
     alone.looked = faults.spans.length;
     const ready = about('/readyz is 200 at the end');
