@@ -159,7 +159,7 @@ const JOBS: AnswerTable = {
     column('credits_refunded', 'BIGINT', 'coalesce(refunded.credits, 0)', 'Those that were given back at its end.'),
     column('duplicates_removed', 'BIGINT', 'created.duplicates_removed', 'URLs that were in the list before.'),
     column('invalid_urls_rejected', 'BIGINT', 'created.invalid_urls_rejected', 'Texts that were no URLs.'),
-    column('blocked_urls_skipped', 'BIGINT', 'created.blocked_urls_skipped', 'URLs of blocked domains.'),
+    column('blocked_urls_skipped', 'BIGINT', 'created.blocked_urls_skipped', 'URLs of blocklisted domains.'),
     column('pauses', 'BIGINT', 'coalesce(paused.times, 0)', 'How many times it was paused.'),
     column('pause_reason', 'VARCHAR', 'paused.reason', 'Of the last pause.'),
     column('failure_reason', 'VARCHAR', 'failed.reason', 'Why it failed.'),

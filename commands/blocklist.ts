@@ -1,4 +1,4 @@
-// The aggregate of the blocklist. Blocking a blocked domain updates its entry.
+// The aggregate of the blocklist. Blocking a domain that is on it updates its entry.
 import { hash } from 'node:crypto';
 import type { BlocklistEvent, DomainBlocked, DomainBlockUpdated } from '../events/blocked-domain.ts';
 import type { EventStore, Position } from '../events/event-store.ts';

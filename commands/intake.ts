@@ -16,7 +16,7 @@ export const textOf = (item: ListItem): string => (typeof item === 'string' ? it
 export interface IntakeOptions {
   /** True: intake adds https:// to URLs without a scheme. False: such URLs are invalid. Default true. */
   auto_add_prefix?: boolean;
-  /** True: intake leaves out URLs of blocked domains. False: they are checked, and counted as a warning. Default true. */
+  /** True: intake leaves out URLs of blocklisted domains. False: they are checked, and counted as a warning. Default true. */
   skip_blocked?: boolean;
   /** True: intake leaves out invalid URLs. False: it refuses the submission and names the first invalid rows. Default true. */
   skip_invalid?: boolean;

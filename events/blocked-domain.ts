@@ -1,10 +1,10 @@
-// The stream `blocklist-domains`: which domains administrators blocked and unblocked. One stream holds them all, so that it
+// The stream `blocklist-domains`: which domains administrators put on the blocklist and took off. One stream holds them all, so that it
 // decides the limit on their number.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
 
-/** Why a domain is blocked. `DomainBlockUpdated` replaces all three fields. */
+/** Why a domain is on the blocklist. `DomainBlockUpdated` replaces all three fields. */
 const why = {
   /** The sentence shown to users whose URLs the intake skips. */
   reason: Type.String(),

@@ -1,4 +1,4 @@
-// The API's views of a blocked domain and of a domain's health.
+// The API's views of a blocklisted domain and of a domain's health.
 import { ERROR_CODES, VERDICTS } from '../events/checks.ts';
 import { Nullable } from '../events/nullable.ts';
 import { type Static, Type } from '../events/schema.ts';

@@ -1,4 +1,4 @@
-// Classifies a text: a valid URL, a URL without its `https://`, a URL of a blocked domain, or invalid. The WHATWG parser
+// Classifies a text: a valid URL, a URL without its `https://`, a URL of a blocklisted domain, or invalid. The WHATWG parser
 // decides as in browsers and in the checker; the rules around it refuse texts that it accepts but no web server answers.
 
 import { isPublicName } from './domain-names.ts';
@@ -25,7 +25,7 @@ export const INVALID_REASONS = {
 } as const;
 export type InvalidReason = keyof typeof INVALID_REASONS;
 
-/** The blocked domain that a host (in the URL parser's ASCII form) falls under, or null. */
+/** The blocklisted domain that a host (in the URL parser's ASCII form) falls under, or null. */
 export type BlockedDomainOf = (host: string) => string | null;
 
 export interface ClassifyOptions {

@@ -51,7 +51,7 @@ export interface IntakeSummary {
   duplicates_removed: number;
   invalid_urls_rejected: number;
   blocked_urls_skipped: number;
-  /** URLs of blocked domains accepted because `skip_blocked` is off. */
+  /** URLs of blocklisted domains accepted because `skip_blocked` is off. */
   blocked_urls_accepted: number;
   /** URLs accepted with an added https://. */
   missing_prefix_fixed: number;
@@ -242,7 +242,7 @@ class Collector {
     if (accepted === 0) {
       throw new IntakeError(
         'no_urls',
-        `There is no URL to check: ${invalid_urls_rejected} invalid, ${blocked_urls_skipped} of blocked domains.`,
+        `There is no URL to check: ${invalid_urls_rejected} invalid, ${blocked_urls_skipped} of blocklisted domains.`,
         {
           rows: this.summary.samples.invalid
             .slice(0, MAX_ISSUES)

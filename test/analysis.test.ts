@@ -30,7 +30,7 @@ test.after.always(() => service?.stop());
 
 const check = (domains: unknown) => alice.ask('POST', '/check-domains', { domains });
 
-test('the answer names blocked domains with their reasons, and no others', async (t) => {
+test('the answer names blocklisted domains with their reasons, and no others', async (t) => {
   const answer = await check(['example.com', 'blocked.example', 'www.example.com']);
   t.is(answer.status, 200);
   t.deepEqual(answer.body, { blocked: [{ domain: 'blocked.example', ...ENTRY }], total_checked: 3 });

@@ -50,7 +50,7 @@ test('an administrator puts a domain on the list and takes it off', async (t) =>
   assertDescribed(t, 'DELETE', '/domains/blocked/x', again);
 });
 
-test('omitted fields of a blocked domain have their defaults', async (t) => {
+test('omitted fields of a blocklisted domain have their defaults', async (t) => {
   const { status, body } = await block({ domain: 'plain.example' });
   t.is(status, 201);
   t.like(body, { block_type: 'other', error_codes: [], reason: 'The domain refuses automated checks.' });
@@ -143,7 +143,7 @@ for (const domain of ['never.example', 'com', 'two words', 'a/b', '..', 'x'.repe
   });
 }
 
-test('a subdomain of a blocked domain is not on the list itself', async (t) => {
+test('a subdomain of a blocklisted domain is not on the list itself', async (t) => {
   await block({ domain: 'above.example' });
   t.is((await unblock('www.above.example')).status, 404);
   t.is((await listed('above.example')).length, 1);
@@ -229,7 +229,7 @@ test('an upload leaves out a domain from its blocking on, until its removal', as
   }
 });
 
-test('with skip_blocked=false the service checks blocked domains', async (t) => {
+test('with skip_blocked=false the service checks blocklisted domains', async (t) => {
   const alice = await service.client('insister');
   await block({ domain: '127.0.200.2' });
   const { body: created } = await alice.upload(`http://127.0.200.2:9/a\n${site.url}/insisted\n`, '?skip_blocked=false');
@@ -243,12 +243,12 @@ test('with skip_blocked=false the service checks blocked domains', async (t) => 
   );
 });
 
-test('a file of blocked domains makes no job', async (t) => {
+test('a file of blocklisted domains makes no job', async (t) => {
   const alice = await service.client('none-left');
   await block({ domain: 'all.example' });
   const { status, body } = await alice.upload('https://all.example/a\nhttps://www.all.example/b\n');
   t.is(status, 422);
-  t.like(body.detail[0], { type: 'no_urls', msg: 'There is no URL to check: 0 invalid, 2 of blocked domains.' });
+  t.like(body.detail[0], { type: 'no_urls', msg: 'There is no URL to check: 0 invalid, 2 of blocklisted domains.' });
   t.is((await alice.ask('GET', '/users/me/credits')).body.credit_balance, 300);
 });
 
@@ -276,7 +276,7 @@ test('intake adds no prefix when told so, and refuses invalid URLs when told so'
   );
 });
 
-test('the public API leaves out blocked URLs, and counts them', async (t) => {
+test('the public API leaves out URLs of blocklisted domains, and counts them', async (t) => {
   const key = await service.keyHolder('lister');
   await block({ domain: 'list.example' });
   const urls = [`${site.url}/v2`, 'https://list.example/', 'https://a.list.example/', 'https://list.example/'];

@@ -105,7 +105,7 @@ function* dropped(counts: Counts, rejected: readonly Rejected[], paint: Paint): 
   const parts = [
     [counts.duplicates_removed, 'duplicate', 'duplicates'],
     [counts.invalid_urls_rejected, 'row without a URL', 'rows without a URL'],
-    [counts.blocked_urls_skipped, 'URL of a blocked domain', 'URLs of blocked domains'],
+    [counts.blocked_urls_skipped, 'URL of a blocklisted domain', 'URLs of blocklisted domains'],
   ] as const;
   const said = parts.filter(([n]) => n > 0).map(([n, one, more]) => counted(n, one, more));
   if (said.length > 0) yield `${paint('gray', `not checked: ${said.join(', ')}`)}\n`;

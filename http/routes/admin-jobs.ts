@@ -74,7 +74,7 @@ const rerun = route({
     ),
     413: 'The file is larger, or holds more URLs, than the limits of today allow.',
     415: 'The file is not a table.',
-    422: 'No URL is left to check, for instance because all domains are blocked today.',
+    422: 'No URL is left to check, for instance because all domains are on the blocklist today.',
   },
   async handler({ params, route, signal, command }, { rerunJob, jobFinder }) {
     const { job_id } = params;

@@ -1,4 +1,4 @@
-// Analysis before a job: which domains are blocked, and what a job of a file would check and cost.
+// Analysis before a job: which domains are on the blocklist, and what a job of a file would check and cost.
 import { textOf } from '../../commands/intake.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
@@ -59,7 +59,7 @@ const checkDomains = route({
   }),
   responses: {
     200: {
-      description: 'The blocked domains, in the order of the request.',
+      description: 'The blocklisted domains, in the order of the request.',
       schema: Type.Object({
         blocked: Type.Array(
           Type.Object({

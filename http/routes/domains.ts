@@ -54,7 +54,7 @@ const listBlocked = route({
     sort_order,
   }),
   responses: {
-    200: listOf('A page of blocked domains.', BlockedDomainView, blockedDomainExample, 50),
+    200: listOf('A page of blocklisted domains.', BlockedDomainView, blockedDomainExample, 50),
   },
   async handler({ query }, { read }) {
     return listReply(await blockedDomainsPage(read.blockedDomains, query), blockedDomainView, query);

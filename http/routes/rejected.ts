@@ -55,7 +55,7 @@ const common = {
   of_results: true,
   summary: 'List the rows of a job that are not checked, each with its reason',
   description:
-    'Duplicates, URLs of blocked domains and texts that are no valid URL, in the order of the list. A cell with several URLs may be ' +
+    'Duplicates, URLs of blocklisted domains and texts that are no valid URL, in the order of the list. A cell with several URLs may be ' +
     'there several times. Of a list with more than 64 MB of them, the rest is counted in the job alone.',
   query: Type.Object({
     ...paging(50),

@@ -108,7 +108,7 @@ test('two URLs are equal when the parser makes them equal, whatever their fragme
   t.not(keyOf('https://example.com/?a=1&b=2'), keyOf('https://example.com/?b=2&a=1'));
 });
 
-test('a blocked domain covers itself and its subdomains, with or without a prefix', (t) => {
+test('a blocklisted domain covers itself and its subdomains, with or without a prefix', (t) => {
   const blocked_domain_of = blockedDomains(new Set(['example.com', 'evil.org', 'xn--mnchen-3ya.example', '10.0.0.1']));
   const blockedBy = (text: string) => {
     const found = classifyUrl(text, { max_url_chars: 2048, blocked_domain_of });

@@ -63,7 +63,7 @@ test('a URL without a prefix is invalid when auto_add_prefix is off', async (t) 
   t.like(summary, { invalid_urls_rejected: 4, blocked_urls_skipped: 1, missing_prefix_fixed: 0 });
 });
 
-test('blocked URLs are checked and counted when skip_blocked is off', async (t) => {
+test('URLs of blocklisted domains are checked and counted when skip_blocked is off', async (t) => {
   const { urls, summary } = await collect(ROWS, { skip_blocked: false });
   t.deepEqual(urls.slice(2), ['https://shop.blocked.example/', 'https://blocked.example']);
   t.like(summary, { accepted: 4, blocked_urls_skipped: 0, blocked_urls_accepted: 2, missing_prefix_fixed: 2 });
@@ -102,7 +102,7 @@ test('one URL too many throws at once, and duplicates do not count', async (t) =
 test('a list without URLs to check throws an error with the counts', async (t) => {
   const error = await t.throwsAsync<IntakeError>(collect(['x', 'https://blocked.example/']));
   t.is(error?.code, 'no_urls');
-  t.regex(error?.message ?? '', /1 invalid, 1 of blocked domains/);
+  t.regex(error?.message ?? '', /1 invalid, 1 of blocklisted domains/);
 });
 
 async function* pagesOf(urls: readonly string[]) {

@@ -49,7 +49,7 @@ test('the worst domain comes first, and its page says what its checks found', as
 // Alone: it begins with an empty list.
 test.serial('a domain is blocked, found, changed and unblocked', async (t) => {
   const page = await service.open(t, '/admin/blocklist', ROOT);
-  await page.getByRole('heading', { name: 'No domain is blocked' }).waitFor();
+  await page.getByRole('heading', { name: 'The blocklist is empty' }).waitFor();
   await assertAccessible(t, page);
   await page.getByRole('button', { name: 'Block a domain' }).click();
   const dialog = page.getByRole('dialog');
@@ -80,7 +80,7 @@ test.serial('a domain is blocked, found, changed and unblocked', async (t) => {
   await row.getByRole('cell', { name: 'The owner asked.' }).waitFor();
   await page.getByRole('search').getByText('The owner asked.').waitFor();
   await row.getByRole('button', { name: 'Remove' }).press('Enter');
-  await page.getByRole('heading', { name: 'No domain is blocked' }).waitFor();
+  await page.getByRole('heading', { name: 'The blocklist is empty' }).waitFor();
   await page.getByText('It is not blocked.').waitFor();
   t.is(await page.evaluate('document.activeElement.id'), 'page', 'the focus is where the row was');
   // It stays for as long as it has the focus.

@@ -30,7 +30,7 @@ export function BlockDialog({ entry, domain = '', onClose, onDone }: BlockDialog
       block_type: written.block_type.trim() || undefined,
       error_codes: written.error_codes.split(' ').filter(Boolean),
     });
-    say(entry ? 'The entry is changed.' : 'The domain is blocked.');
+    say(entry ? 'The entry is changed.' : 'The domain is on the blocklist.');
     onDone();
   }
   const text = (name: keyof typeof written, label: string, of: { hint: string; max: number; is_fixed?: boolean }) => (

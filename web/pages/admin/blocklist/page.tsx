@@ -35,7 +35,7 @@ export function Page() {
   const remove = ({ domain, reason, block_type, error_codes }: Entry) =>
     ask('DELETE /domains/blocked/{domain}', { domain }).then(() => {
       const entry = { domain, reason: reason || undefined, block_type: block_type || undefined, error_codes };
-      say(`${domain} is blocked no more.`, { undo: () => ask('POST /domains/blocked', entry).then(list.again) });
+      say(`${domain} is off the blocklist.`, { undo: () => ask('POST /domains/blocked', entry).then(list.again) });
       list.again();
     }, sayFailure);
   const block = (
@@ -54,12 +54,12 @@ export function Page() {
       <List
         of={list}
         empty={
-          <Empty title="No domain is blocked">
-            <p>Lists of users are checked without the URLs of blocked domains.</p>
+          <Empty title="The blocklist is empty">
+            <p>Lists of users are checked without the URLs of blocklisted domains.</p>
             {block}
           </Empty>
         }
-        caption="Blocked domains"
+        caption="Blocklisted domains"
         columns={columnsOf(by, (entry) => setOpen({ is: 'change', entry }), remove)}
         keyOf={({ domain }) => domain}
       />
