@@ -65,11 +65,11 @@ export function openStreamStates<State>(
     return kept && monotonic() - kept.confirmed_at < CONFIRMED_MS ? kept : undefined;
   }
 
-  /** Whether the stream ends with the state's last event, where the store tells that faster than by a read. */
+  /** Whether the stream ends where the state does, where the store tells that faster than by a read. */
   async function isLast(stream: string, { last_id, revision }: Loaded<State>): Promise<boolean> {
-    if (last_id === null || !log.lastOf) return false;
+    if (!log.lastOf) return false;
     const last = await log.lastOf(stream);
-    return last !== null && last.id === last_id && last.revision === revision;
+    return (last?.id ?? null) === last_id && (last?.revision ?? 'no_stream') === revision;
   }
 
   /** Reads the events that the cached state lacks, and keeps the state with them. */
