@@ -28,7 +28,7 @@ export const FOLDERS = {
   // The queue's port and what travels in it: the processes publish the work that the checkers pull.
   processes: [
     ...['events', 'audit', 'commands', 'readmodels', 'roles', 'time', 'backups'],
-    ...['checkers/queue.ts', 'checkers/work.ts'],
+    ...['checkers/queue.ts', 'checkers/work.ts', 'checkers/partitions.ts'],
   ],
   checkers: ['events', 'commands', 'time', 'net'],
   http: ['events', 'audit', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings', 'time/event-loop.ts'],

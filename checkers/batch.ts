@@ -1,13 +1,13 @@
-// A batch that this checker works on. It checks URLs in any order and records their outcomes a second or two after they are found.
-// Later messages may extend the batch, and a held batch continues where it stopped when its job resumes.
+// URLs of a batch that this checker works on; others of the batch may be another checker's. It checks them in any order and records their
+// outcomes a second or two after they are found. Later messages may bring more URLs, and a held batch continues when its job resumes.
 import { EMPTY_BATCH, type RecordedBatch } from '../commands/record-checks.ts';
 import type { Outcome } from '../events/checks.ts';
-import { NotStarted } from './engine/engine.ts';
+import { NotStarted, Released } from './engine/engine.ts';
 import type { WorkRange } from './work.ts';
 
 /** The effects of a batch. Each of them rejects when the job is cancelled or the worker stops. */
 export interface BatchPorts {
-  /** Rejects with `NotStarted` when the job is held before a request is in flight. */
+  /** Rejects with `NotStarted` when the job is held before a request is in flight, and with `Released` when its host has moved. */
   check(url: string): Promise<Outcome>;
   /**
    * Resolves when the log has the outcomes of the range that are not undefined, whichever checker appended them. `recorded` is the
@@ -17,22 +17,26 @@ export interface BatchPorts {
   read(batch: number): Promise<RecordedBatch>;
 }
 
-/** `recorded`: the log has every outcome. `held`: the job was held; the queue delivers URLs without an outcome again. */
+/**
+ * `recorded`: the log has every outcome, but for URLs that are another checker's now. `held`: the job was held; the queue delivers URLs
+ * without an outcome again.
+ */
 export type BatchResult = 'recorded' | 'held';
+
+interface Entry {
+  /** Empty once the log has the outcome: a batch in hand keeps nothing that nobody reads. */
+  url: string;
+  /** Until the log has it. */
+  outcome: Outcome | undefined;
+  state: 'waiting' | 'in_flight' | 'found' | 'recorded' | 'released';
+}
 
 export class Batch {
   readonly batch: number;
   readonly done: Promise<BatchResult>;
   readonly #ports: BatchPorts;
-  /** Index of `#urls[0]` in the job. */
-  readonly #first: number;
-  /** The URLs, and the outcomes that the log lacks: a batch in hand keeps nothing that nobody reads. */
-  readonly #urls: string[] = [];
-  readonly #outcomes: (Outcome | undefined)[] = [];
-  /** Whether the check of each URL runs. */
-  readonly #is_in_flight: boolean[] = [];
-  /** Whether the log has the outcome of each URL. */
-  readonly #is_recorded: boolean[] = [];
+  /** By index in the job. */
+  readonly #entries = new Map<number, Entry>();
   /** Number of checks that run. */
   #in_flight = 0;
   /** Number of outcomes that the log lacks. */
@@ -40,6 +44,7 @@ export class Batch {
   /** Whether some of them were there at the last look of `recordAged`. */
   #is_aged = false;
   #recorded = 0;
+  #released = 0;
   /** The batch in the log, as this checker last saw it. */
   #in_log: RecordedBatch = EMPTY_BATCH;
   #recording: Promise<void> | null = null;
@@ -53,9 +58,8 @@ export class Batch {
   /** `is_begun`: the log may have outcomes of the range, so the batch asks it first. */
   constructor(range: WorkRange, is_begun: boolean, ports: BatchPorts) {
     this.batch = range.batch;
-    this.#first = range.from_index;
     this.#ports = ports;
-    this.#urls.push(...range.urls);
+    this.#add(range);
     this.done = this.#run(is_begun);
   }
 
@@ -68,14 +72,14 @@ export class Batch {
     return this.#in_flight > 0;
   }
 
-  /** Whether `extend` takes the range: the range leaves no gap, and the batch has not ended. */
-  canExtendWith({ from_index }: WorkRange): boolean {
-    return !this.#is_over && from_index >= this.#first && from_index <= this.#first + this.#urls.length;
+  /** Whether the batch has ended, so that it takes no more URLs. */
+  get is_over(): boolean {
+    return this.#is_over;
   }
 
-  /** Adds the URLs of the range that the batch lacks, and checks held URLs again. */
-  extend({ from_index, urls }: WorkRange): void {
-    this.#urls.push(...urls.slice(this.#first + this.#urls.length - from_index));
+  /** Adds the URLs of the range that the batch lacks, and checks held and released URLs again. */
+  extend(range: WorkRange): void {
+    this.#add(range);
     this.#is_held = false;
     this.#leaveOutRecorded();
     this.#checkMissing();
@@ -98,6 +102,18 @@ export class Batch {
     await this.#recording;
   }
 
+  #add({ from_index, urls }: WorkRange): void {
+    for (const [n, url] of urls.entries()) {
+      const entry = this.#entries.get(from_index + n);
+      if (entry === undefined) {
+        this.#entries.set(from_index + n, { url, outcome: undefined, state: 'waiting' });
+      } else if (entry.state === 'released') {
+        entry.state = 'waiting';
+        this.#released--;
+      }
+    }
+  }
+
   async #run(is_begun: boolean): Promise<BatchResult> {
     if (is_begun) {
       this.#in_log = await this.#ports.read(this.batch);
@@ -113,7 +129,7 @@ export class Batch {
         this.#failure ??= error;
       }
       if (this.#in_flight > 0) continue;
-      const is_recorded = this.#recorded === this.#urls.length;
+      const is_recorded = this.#recorded + this.#released === this.#entries.size;
       if (this.#failure === null && !is_recorded && !this.#is_held) continue;
       // From here on `extend` can add nothing.
       this.#is_over = true;
@@ -124,58 +140,72 @@ export class Batch {
 
   #checkMissing(): void {
     if (!this.#is_ready || this.#failure !== null || this.#is_held) return;
-    for (const [n, url] of this.#urls.entries()) {
-      if (this.#is_recorded[n] || this.#outcomes[n] || this.#is_in_flight[n]) continue;
+    for (const [index, entry] of this.#entries) {
+      if (entry.state !== 'waiting') continue;
       if (this.#in_flight++ === 0) this.#none_in_flight = Promise.withResolvers();
-      this.#is_in_flight[n] = true;
-      this.#ports.check(url).then(
+      entry.state = 'in_flight';
+      this.#ports.check(entry.url).then(
         (outcome) => {
+          entry.outcome = outcome;
+          entry.state = 'found';
+          this.#unrecorded++;
           // Another checker may have recorded one meanwhile.
-          if (!this.#is_recorded[n]) {
-            this.#outcomes[n] = outcome;
-            this.#unrecorded++;
-          }
-          this.#settle(n);
+          if (this.#in_log.known.has(index)) this.#isInLog(entry);
+          this.#settle();
         },
         (error: unknown) => {
-          if (error instanceof NotStarted) this.#is_held = true;
-          else this.#failure ??= error;
-          this.#settle(n);
+          entry.state = 'waiting';
+          if (this.#in_log.known.has(index)) {
+            this.#isInLog(entry);
+          } else if (error instanceof Released) {
+            entry.state = 'released';
+            this.#released++;
+          } else if (error instanceof NotStarted) {
+            this.#is_held = true;
+          } else {
+            this.#failure ??= error;
+          }
+          this.#settle();
         },
       );
     }
   }
 
-  #settle(n: number): void {
-    this.#is_in_flight[n] = false;
+  #settle(): void {
     if (--this.#in_flight === 0) this.#none_in_flight.resolve();
   }
 
   async #record(): Promise<void> {
-    const from = this.#outcomes.findIndex(Boolean);
-    if (from < 0) return;
-    const to = this.#outcomes.findLastIndex(Boolean) + 1;
-    const outcomes = this.#outcomes.slice(from, to);
-    const range = { batch: this.batch, from_index: this.#first + from, urls: this.#urls.slice(from, to) };
-    this.#in_log = await this.#ports.record(range, outcomes, this.#in_log);
-    for (const [n, outcome] of outcomes.entries()) if (outcome) this.#isInLog(from + n);
+    const found = [...this.#entries].filter(([, { state }]) => state === 'found');
+    if (found.length === 0) return;
+    const indexes = found.map(([index]) => index);
+    const [from, to] = [Math.min(...indexes), Math.max(...indexes) + 1];
+    const urls = Array<string>(to - from).fill('');
+    const outcomes = Array<Outcome | undefined>(to - from).fill(undefined);
+    for (const [index, { url, outcome }] of found) {
+      urls[index - from] = url;
+      outcomes[index - from] = outcome;
+    }
+    this.#in_log = await this.#ports.record({ batch: this.batch, from_index: from, urls }, outcomes, this.#in_log);
+    for (const [, entry] of found) this.#isInLog(entry);
     this.#leaveOutRecorded();
   }
 
-  /** Leaves out the URLs that the log has, from whichever checker. */
+  /** Leaves out the URLs that the log has, from whichever checker. Checks that run go on to their end. */
   #leaveOutRecorded(): void {
     for (const index of this.#in_log.known) {
-      const n = index - this.#first;
-      if (n >= 0 && n < this.#urls.length) this.#isInLog(n);
+      const entry = this.#entries.get(index);
+      if (entry && entry.state !== 'in_flight') this.#isInLog(entry);
     }
   }
 
-  #isInLog(n: number): void {
-    if (this.#is_recorded[n]) return;
-    this.#is_recorded[n] = true;
+  #isInLog(entry: Entry): void {
+    if (entry.state === 'recorded') return;
+    if (entry.state === 'found') this.#unrecorded--;
+    if (entry.state === 'released') this.#released--;
     this.#recorded++;
-    if (this.#outcomes[n]) this.#unrecorded--;
-    this.#outcomes[n] = undefined;
-    this.#urls[n] = '';
+    entry.state = 'recorded';
+    entry.outcome = undefined;
+    entry.url = '';
   }
 }

@@ -14,6 +14,7 @@ import { Batch, type BatchPorts } from './batch.ts';
 import type { Engine } from './engine/engine.ts';
 import type { Wishes } from './engine/wishes.ts';
 import type { Retry } from './retry.ts';
+import type { Standing } from './standing.ts';
 import type { Stop } from './stops.ts';
 import type { InHand, Work, WorkRange } from './work.ts';
 
@@ -25,6 +26,8 @@ export interface HandsOptions {
   signal: AbortSignal;
   retry: Retry;
   context: (job_id: string) => CommandContext;
+  /** The checker's present standing among the others. */
+  standing: () => Pick<Standing, 'isFor'>;
   /** The caller passes every stop after this position to `stop`; `Hands` asks the log about earlier ones. */
   began_at: Position;
   /** Called for each outcome. */
@@ -69,7 +72,9 @@ export class Hands {
   async work(work: Work, is_redelivery: boolean): Promise<WorkResult> {
     if (this.#isVoid(work)) return 'done';
     const verified = work.position < this.#options.began_at ? this.#verify(work) : null;
-    const ranges = work.ranges.map((range) => this.#takeRange(work, range, is_redelivery || range.is_begun === true));
+    const ranges = this.#own(work).map((range) =>
+      this.#takeRange(work, range, is_redelivery || range.is_begun === true),
+    );
     // allSettled handles every rejection at once: one awaited later would be unhandled and end the thread.
     const [verification, ...ended] = await Promise.allSettled([verified, ...ranges]);
     if (this.#isVoid(work)) return 'done';
@@ -117,14 +122,23 @@ export class Hands {
     for (const { abort } of this.#jobs.values()) abort.abort();
   }
 
+  /** Leaves out URLs whose hosts have moved since the message was published: the dispatcher sends them to their checker. */
+  #own({ view = 0, ranges }: Work): WorkRange[] {
+    const standing = this.#options.standing();
+    return ranges.flatMap((range) => {
+      const are_ours = range.urls.map((url) => standing.isFor(url, view));
+      return are_ours.includes(false) ? runsOf(range, are_ours) : [range];
+    });
+  }
+
   async #takeRange(work: Work, range: WorkRange, is_begun: boolean): Promise<'recorded' | 'held'> {
     let job = this.#jobOf(work);
     for (let there = job.batches.get(range.batch); there; there = job.batches.get(range.batch)) {
-      if (there.canExtendWith(range)) {
+      if (!there.is_over) {
         there.extend(range);
         return there.done;
       }
-      // The range would leave a gap: it waits for the end of the batch in hand, then asks the log what it has.
+      // The log has what it found.
       await there.done.catch(() => {});
       if (this.#isVoid(work)) return 'held';
       is_begun = true;
@@ -219,4 +233,15 @@ export class Hands {
     this.#jobs.set(job_id, job);
     return job;
   }
+}
+
+/** The parts of a range that are marked. */
+function runsOf({ from_index, urls, ...rest }: WorkRange, marked: readonly boolean[]): WorkRange[] {
+  const runs: WorkRange[] = [];
+  for (const [n, url] of urls.entries()) {
+    if (!marked[n]) continue;
+    if (marked[n - 1]) runs.at(-1)!.urls.push(url);
+    else runs.push({ ...rest, from_index: from_index + n, urls: [url] });
+  }
+  return runs;
 }

@@ -41,6 +41,8 @@ export interface Queue {
   publish(subject: string, messages: readonly Message[]): Promise<void>;
   /** Consumers of one subject share its messages across processes; all of them pass equal `options`. */
   consume<Body = unknown>(subject: string, options: ConsumeOptions): Promise<Consumer<Body>>;
+  /** Deletes the subject's messages, those in progress too. */
+  drop(subject: string): Promise<void>;
   /** Number of messages of the subject that wait for their first or next delivery. */
   depth(subject: string): Promise<number>;
   /** Goes up when messages that were stored may be lost. Missing in a queue that loses none without the process. */

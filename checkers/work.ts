@@ -13,7 +13,7 @@ export interface WorkRange {
   is_begun?: boolean;
 }
 
-/** A message: ranges of one job, each of a different batch. */
+/** A message: ranges of one job. Several of them may be of one batch, whose other URLs are for other checkers. */
 export interface Work {
   owner_id: string;
   job_id: string;
@@ -28,26 +28,47 @@ export interface Work {
   has_options?: boolean;
   /** Of the step that listed the job's URLs, where steps are traced. */
   traceparent?: string;
+  /** The view in which the hosts of these URLs are the receiver's. Missing in work for whoever takes it. */
+  view?: number;
 }
 
 /** The queue drops a message after this many deliveries. Crashes use them up, so the checker counts failures itself. */
 export const MAX_DELIVERIES = 1000;
 
 export const ALIVE_SUBJECT = 'checkers.alive';
+export const MEMBERS_SUBJECT = 'checkers.members';
 export const IN_HAND_SUBJECT = 'batches.in_hand';
-export const HELD_SUBJECT = 'hosts.held';
 export const SUSPECT_SUBJECT = 'checkers.suspects';
-export const PROBE_SUBJECT = 'probes.wanted';
-export const PROBED_SUBJECT = 'probes.answered';
+
+/** The subject of the work for one checker. Work on `WORK_SUBJECT` is for whichever takes it. */
+export const workSubjectOf = (checker_id: string): string => `${WORK_SUBJECT}.${checker_id}`;
 
 /** A checker announces that it is alive, or that it leaves. */
 export interface Alive {
   id: string;
   leaves: boolean;
-  /** The sender's turn clock, in ms. Every checker follows the furthest clock. Checkers of an older version omit it. */
-  clock_ms?: number;
   /** The number of checks that the sender can have in flight. */
   slots?: number;
+  /** The sender takes work from a subject of its own. Checkers of an older version do not. */
+  has_subject?: boolean;
+  /** The sender's monotonic clock, in ms. */
+  sent_ms?: number;
+  /** The sender starts no request before it hears that it is still a member. */
+  is_cut_off?: boolean;
+  /** The latest view of which the sender knows to be a member; 0 for one that joins. */
+  view?: number;
+  /** The latest view of which the sender has nothing in hand that is another one's. */
+  settled?: number;
+  /** The latest view that the sender has heard of. The next dispatcher learns by it who was there. */
+  latest?: Members;
+}
+
+/** The checkers among which the dispatcher divides the hosts. It broadcasts them each second; a view replaces those with lower numbers. */
+export interface Members {
+  view: number;
+  ids: readonly string[];
+  /** Some of them are of an older version: all take work from `WORK_SUBJECT`, whoever's hosts it has. */
+  is_mixed: boolean;
 }
 
 /** The batches that a checker works on, broadcast regularly. */
@@ -66,19 +87,4 @@ export interface InHand {
 /** URLs whose answers made a checker hang or crash. */
 export interface Suspected {
   urls: readonly string[];
-}
-
-/** A host asked a checker, by Retry-After, to send no request for `wait_ms`. */
-export interface Held {
-  id: string;
-  host: string;
-  wait_ms: number;
-}
-
-/** The answer to a probe. `sketch` lists the numbers of a `Sketch`. */
-export interface Probed {
-  folder: string;
-  status: number | null;
-  final_path: string;
-  sketch: number[] | null;
 }

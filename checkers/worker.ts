@@ -12,11 +12,11 @@ import { pause } from '../time/pause.ts';
 import { Bag, type Placed } from './engine/bag.ts';
 import type { Engine } from './engine/engine.ts';
 import { Hands } from './hands.ts';
-import { joinPeers } from './peers.ts';
-import type { Delivery, Queue } from './queue.ts';
+import { joinCheckers } from './membership.ts';
+import type { Consumer, Delivery, Queue } from './queue.ts';
 import { createRetry } from './retry.ts';
 import { followStops } from './stops.ts';
-import { IN_HAND_SUBJECT, MAX_DELIVERIES, WORK_SUBJECT, type Work } from './work.ts';
+import { IN_HAND_SUBJECT, MAX_DELIVERIES, WORK_SUBJECT, type Work, workSubjectOf } from './work.ts';
 
 export interface WorkerOptions {
   log: EventStore;
@@ -27,8 +27,6 @@ export interface WorkerOptions {
   signal: AbortSignal;
   /** The queue delivers a message to another checker after this long without a heartbeat. */
   ack_wait_ms: number;
-  /** Time limit of one attempt of the engine. */
-  attempt_ms: number;
   /** Time between two announcements to the other checkers. */
   announce_ms?: number;
   /** Called for each outcome. */
@@ -54,9 +52,6 @@ const PULL_WAIT_MS = 1000;
 const FULL_WAIT_MS = 2;
 /** The worker pulls nothing while more URLs than this wait for the log's acknowledgement. */
 const MAX_WAITING_FOR_LOG = 1000;
-/** A checker with more waiting URLs than this delays its pulls by `YIELD_MS`, which leaves messages to idle checkers. */
-const LARGE_BACKLOG = 1000;
-const YIELD_MS = 25;
 const PULL_AGAIN_MS = 500;
 /** Time between two pulls while no name server answers. */
 const PULL_WITHOUT_NAMES_MS = 1000;
@@ -98,16 +93,23 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     if (signal.aborted) return;
     throw error;
   }
-  const { jobs, checked } = options;
-  const hands = new Hands({ log, jobs, engine, logger, signal, retry, context, began_at, ...(checked && { checked }) });
+  const { jobs, checked, announce_ms } = options;
+  const over = new AbortController();
+  const ends = AbortSignal.any([signal, over.signal]);
+  const joining = { queue, engine, logger, signal: ends, monotonic, ...(announce_ms !== undefined && { announce_ms }) };
+  const membership = await joinCheckers(joining);
+  const standing = () => membership.standing;
+  const working = {
+    ...{ log, jobs, engine, logger, signal, retry, context, began_at, standing },
+    ...(checked && { checked }),
+  };
+  const hands = new Hands(working);
   const in_hand = new Bag<InHandDelivery>();
   let urls_a_message = URLS_A_MESSAGE;
   /** Failures by message id. The delivery count is no measure, because crashes raise it too. */
   const failures = new LRUCache<string, number>({ max: FAILURES_KEPT });
 
-  const stops = followStops(log, began_at, (stop) => hands.stop(stop), { logger, signal });
-  const peers = await joinPeers(options);
-  const consumer = await queue.consume<Work>(WORK_SUBJECT, { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal });
+  const stops = followStops(log, began_at, (stop) => hands.stop(stop), { logger, signal: ends });
   const warn = (message: string) => (error: unknown) => void (signal.aborted || logger.warn({ err: error }, message));
   let beat_at = monotonic();
   const heartbeat = setInterval(() => {
@@ -125,29 +127,41 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   }, IN_HAND_MS);
 
   try {
-    while (!signal.aborted) {
-      if (engine.free === 0 || hands.waiting_for_log > MAX_WAITING_FOR_LOG) {
-        await new Promise((resolve) => setTimeout(resolve, FULL_WAIT_MS));
-        continue;
-      }
-      // Other checkers may know the names, and URLs without one go on here.
-      if (engine.areNamesAway) await wait(PULL_WITHOUT_NAMES_MS, signal);
-      if (!peers.alone && engine.backlog > LARGE_BACKLOG) {
-        await new Promise((resolve) => setTimeout(resolve, YIELD_MS));
-      }
-      for (const delivery of await pull()) start(delivery);
-    }
+    await Promise.all([consume(WORK_SUBJECT, ends), consumeOwn()]);
   } finally {
+    over.abort();
     clearInterval(heartbeat);
     clearInterval(recording);
     clearInterval(reporting);
     hands.drop();
     await Promise.all(in_hand.all.map(({ settled }) => settled));
     await stops;
-    await peers.leave();
+    await membership.leave();
   }
 
-  async function pull(): Promise<Delivery<Work>[]> {
+  /** Takes the work that is for this checker alone, under each of its names. */
+  async function consumeOwn(): Promise<void> {
+    while (!ends.aborted) {
+      const { standing, expelled } = membership;
+      await consume(workSubjectOf(standing.id), AbortSignal.any([ends, expelled]));
+    }
+  }
+
+  async function consume(subject: string, until: AbortSignal): Promise<void> {
+    const consuming = { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal: until };
+    const consumer = await queue.consume<Work>(subject, consuming);
+    while (!until.aborted) {
+      if (engine.free === 0 || hands.waiting_for_log > MAX_WAITING_FOR_LOG) {
+        await new Promise((resolve) => setTimeout(resolve, FULL_WAIT_MS));
+        continue;
+      }
+      // URLs without a name go on here.
+      if (engine.areNamesAway) await wait(PULL_WITHOUT_NAMES_MS, until);
+      for (const delivery of await pull(consumer)) start(delivery);
+    }
+  }
+
+  async function pull(consumer: Consumer<Work>): Promise<Delivery<Work>[]> {
     try {
       const wanted = Math.ceil(Math.min(engine.free, URLS_A_PULL) / urls_a_message);
       const asked_at = monotonic();
@@ -201,7 +215,10 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   async function broadcastInHand(): Promise<void> {
     const jobs = hands.inHand();
     for (let from = 0; from < jobs.length; from += JOBS_A_BROADCAST) {
-      await queue.broadcast(IN_HAND_SUBJECT, { checker_id, jobs: jobs.slice(from, from + JOBS_A_BROADCAST) });
+      await queue.broadcast(IN_HAND_SUBJECT, {
+        checker_id: membership.standing.id,
+        jobs: jobs.slice(from, from + JOBS_A_BROADCAST),
+      });
     }
   }
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
-import { ALIVE_SUBJECT, type Alive, IN_HAND_SUBJECT, type InHand, WORK_SUBJECT } from '../checkers/work.ts';
+import { IN_HAND_SUBJECT, type InHand, WORK_SUBJECT } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { openBackups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
@@ -19,7 +19,7 @@ import { openTrials } from '../commands/trial.ts';
 import { openErasures } from '../commands/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
-import type { EventStore, Position, StoredLog } from '../events/event-store.ts';
+import type { EventStore, StoredLog } from '../events/event-store.ts';
 import { openUrlListing, type UrlListing } from '../events/url-listing.ts';
 import type { BackupProgressStore } from '../readmodels/backups.ts';
 import { endedJob, jobs } from '../readmodels/jobs.ts';
@@ -34,6 +34,7 @@ import { steadyClock } from '../time/steady-clock.ts';
 import { type Retention, runBackups } from './backups.ts';
 import { completeJobs } from './completion.ts';
 import { type Dispatcher, openDispatcher } from './dispatch.ts';
+import { runDispatcher } from './dispatch-passes.ts';
 import { runDomainChecks } from './domain-checks.ts';
 import { runDues } from './dues.ts';
 import { runEndpointKeys } from './endpoint-keys.ts';
@@ -96,10 +97,6 @@ export interface ProcessesOptions {
 
 /** The least time between two passes. */
 const SPACING_MS = 10;
-/** The interval between two looks at a full queue's depth. */
-const DEPTH_LOOK_MS = 20;
-/** The interval between two searches for lost batches, which read no store. */
-const LOST_LOOK_MS = 500;
 const SWEEP_MS = 30_000;
 const PROGRESS_MS = 5_000;
 const PROJECTED_MS = 1_000;
@@ -161,7 +158,7 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       monotonic,
     });
     await Promise.all([
-      part('dispatch', (onPass) => dispatchPasses(dispatcher, options, signal, onPass)),
+      part('dispatch', (onPass) => runDispatcher(dispatcher, options, signal, onPass)),
       part('endings', (onPass) => endingPasses({ ...options, now, apart: ended_apart }, signal, onPass)),
       part('progress', (onPass) => progressPasses(progress, dispatcher, options, signal, onPass)),
       part('sweeper', async (onPass) => {
@@ -259,26 +256,6 @@ function blameReadModels(error: unknown): never {
   throw error instanceof DocumentsNotReady ? new DependencyFault(error.message) : error;
 }
 
-async function dispatchPasses(
-  dispatcher: Dispatcher,
-  { readmodels }: ProcessesOptions,
-  signal: AbortSignal,
-  onPass: () => void,
-): Promise<void> {
-  let seen: Position | null = null;
-  let flips_seen = 0;
-  for (let wait_ms = 0; !signal.aborted; ) {
-    const position: Position = await readmodels.moved(seen, wait_ms, signal);
-    const { flips } = readmodels;
-    const { more } = await dispatcher.pass({ has_moved: position !== seen, has_flipped: flips !== flips_seen });
-    onPass();
-    seen = position;
-    flips_seen = flips;
-    wait_ms = more ? DEPTH_LOOK_MS : LOST_LOOK_MS;
-    await pause(SPACING_MS, signal);
-  }
-}
-
 async function endingPasses(
   options: ProcessesOptions & { now: () => number; apart: Apart },
   signal: AbortSignal,
@@ -313,7 +290,6 @@ async function progressPasses(
   try {
     const ends = AbortSignal.any([signal, done.signal]);
     await queue.listen(IN_HAND_SUBJECT, hear, ends);
-    await queue.listen(ALIVE_SUBJECT, (body) => dispatcher.hearAlive(body as Alive), ends);
     for (; !signal.aborted; await pause(PROGRESS_MS, signal)) {
       await progress.pass();
       onPass();

@@ -63,6 +63,15 @@ export interface HandedOut {
   queue_depth: number | null;
 }
 
+/** What the dispatcher tells; `waiting`: the messages to one checker each that wait. */
+export type WorkSign = Omit<HandedOut, 'queue_depth'> & { waiting: number };
+
+/** `for_anyone`: the messages that wait for whichever checker takes them; null while the queue does not answer. */
+const withDepth = ({ waiting, ...work }: WorkSign, for_anyone: number | null): HandedOut => ({
+  ...work,
+  queue_depth: for_anyone === null ? null : for_anyone + waiting,
+});
+
 const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [], is_small: true };
 
 /** A heartbeat names at most this many jobs. */
@@ -76,7 +85,7 @@ const FORGET_MS = 10 * 60_000;
 export interface RoleSigns {
   say: Say;
   /** Sets the function that tells of the work that the role has handed out. */
-  measure(work: () => Omit<HandedOut, 'queue_depth'>): void;
+  measure(work: () => WorkSign): void;
   /** Sets the function that tells of the audit of the ledger. */
   audited(sign: () => LedgerAuditSign | null): void;
   /** Ends the heartbeats and deletes their document. */
@@ -97,12 +106,12 @@ export interface GivingOptions {
 export function giveRoleSigns(options: GivingOptions): RoleSigns {
   const { documents, role, askQueue, every_ms = SIGN_MS } = options;
   const began = performance.now();
-  let handed_out: (() => Omit<HandedOut, 'queue_depth'>) | null = null;
+  let handed_out: (() => WorkSign) | null = null;
   let audit: (() => LedgerAuditSign | null) | null = null;
   const facts = () => ({
     ...{ machine: hostname(), pid: process.pid, version: VERSION, uptime_ms: Math.round(performance.now() - began) },
     dependencies: options.dependencies?.() ?? [],
-    work: handed_out && { ...handed_out(), queue_depth: options.queue_depth?.() ?? null },
+    work: handed_out && withDepth(handed_out(), options.queue_depth?.() ?? null),
     ledger_audit: audit?.() ?? null,
   });
   const stopped = new AbortController();

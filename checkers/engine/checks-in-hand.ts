@@ -7,7 +7,7 @@ import type { Origins } from './origins.ts';
 import type { Requests } from './requests.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Siblings } from './siblings.ts';
-import { abortError, NotStarted } from './types.ts';
+import { abortError, NotStarted, Released } from './types.ts';
 
 /** Where checks wait, by their state. */
 export interface Places {
@@ -107,6 +107,19 @@ export class ChecksInHand {
     for (const job of this.#jobs.all) {
       if (job.purpose === 'url' && isStuck(job)) this.withdraw(job, new NotStarted());
     }
+  }
+
+  /** Ends checks of hosts that have moved, as `Engine.release` says. */
+  release(isMoved: (host: string) => boolean, now: boolean): number {
+    let asking = 0;
+    for (const job of this.#jobs.all) {
+      const { purpose, state, first } = job;
+      // A queued probe ends with the last page that waits for it.
+      if ((purpose === 'probe' && state !== 'asking') || !isMoved(first.hostname)) continue;
+      if (now || state !== 'asking') this.withdraw(job, new Released());
+      else asking++;
+    }
+    return asking;
   }
 
   /** The caller runs it regularly. `due` takes the checks whose back-off is over. */

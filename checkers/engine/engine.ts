@@ -3,15 +3,14 @@ import type { Outcome } from '../../events/checks.ts';
 import { checkerFault, invalidUrl } from './check.ts';
 import { Job } from './job.ts';
 import { Lifecycle } from './lifecycle.ts';
-import type { Probes } from './probes.ts';
 import { withoutUser } from './redirects.ts';
 import { Suspects } from './suspects.ts';
-import type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
+import type { CheckOptions, Engine, EngineParts, EngineSettings, HostOwnership } from './types.ts';
 import { abortError, NotStarted } from './types.ts';
 import { Grants } from './wishes.ts';
 
-export type { CheckOptions, Engine, EngineParts, EngineSettings, Peers } from './types.ts';
-export { NotStarted } from './types.ts';
+export type { CheckOptions, Engine, EngineParts, EngineSettings, HostOwnership } from './types.ts';
+export { NotStarted, Released } from './types.ts';
 
 /**
  * Makes an engine that checks URLs from this process.
@@ -28,19 +27,14 @@ export function createEngine(settings: EngineSettings, parts: EngineParts = {}):
 }
 
 class CheckerEngine implements Engine {
-  readonly #now: () => number;
   readonly #checks: Lifecycle;
   readonly #suspects: Suspects;
   readonly #grants = new Grants();
 
   constructor(settings: EngineSettings, parts: EngineParts) {
-    this.#now = parts.now ?? (() => performance.now());
-    this.#checks = new Lifecycle(settings, parts, this.#now);
-    this.#suspects = new Suspects(this.#now);
-  }
-
-  get probes(): Probes {
-    return this.#checks.siblings.probes;
+    const { now = () => performance.now() } = parts;
+    this.#checks = new Lifecycle(settings, parts, now);
+    this.#suspects = new Suspects(now);
   }
 
   get free(): number {
@@ -88,15 +82,12 @@ class CheckerEngine implements Engine {
     return this.#suspects.all;
   }
 
-  share(peers: Peers | null): void {
-    this.#checks.origins.hosts.peers = peers;
-    this.probes.peers = peers;
-    this.#checks.limitChanged();
+  share(ownership: HostOwnership | null): void {
+    this.#checks.share(ownership);
   }
 
-  hold(host: string, wait_ms: number): void {
-    this.#checks.origins.hosts.hold(host, this.#now(), wait_ms);
-    this.#checks.limitChanged(host);
+  release(isMoved: (host: string) => boolean, now: boolean): number {
+    return this.#checks.release(isMoved, now);
   }
 
   close(): Promise<void> {

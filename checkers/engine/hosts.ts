@@ -6,14 +6,6 @@ import { LRUCache } from 'lru-cache';
 import { firstOf } from './headers.ts';
 import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retries.ts';
 
-/** The other checkers, with which this checker shares the limits of hosts. */
-export interface HostPeers {
-  /** This checker's share of `limit` concurrent requests to a host: 0 to `limit`. */
-  shareOf(host: string, limit: number): number;
-  /** Tells the others that a host wants no request for `wait_ms`. */
-  held(host: string, wait_ms: number): void;
-}
-
 /** An answer by which a host throttles us. */
 export interface Throttling {
   /** From Retry-After; null without one. */
@@ -59,7 +51,7 @@ const SPREAD_MS = 500;
 const KEPT_HOSTS = 20_000;
 
 interface Pace {
-  /** Concurrent requests, as if this checker were alone. */
+  /** Concurrent requests. */
   limit: number;
   /** Gap between starts, besides the setting's; 0 for none. */
   gap_ms: number;
@@ -76,7 +68,8 @@ export class Hosts {
   readonly #paces = new LRUCache<string, Pace>({ max: KEPT_HOSTS });
   /** Hosts to which no request may start now. */
   readonly #held = new Set<string>();
-  peers: HostPeers | null = null;
+  /** Whether a host is for this checker to ask; null while all of them are. */
+  owns: ((host: string) => boolean) | null = null;
 
   constructor(settings: HostSettings) {
     this.#settings = settings;
@@ -87,10 +80,8 @@ export class Hosts {
     if (this.#held.has(host)) return 0;
     const { per_host } = this.#settings;
     const limit = this.#paces.peek(host)?.limit ?? per_host;
-    if (this.peers === null) return limit;
-    // A checker with a share keeps at least one request, however slow the host: the sum stays within the setting.
-    const share = this.peers.shareOf(host, per_host);
-    return Math.min(share, Math.max(1, Math.floor((limit * share) / per_host)));
+    // A redirect may lead to a host that another checker asks at its limit: one request after the other adds little to that.
+    return this.owns === null || this.owns(host) ? limit : 1;
   }
 
   /** A request starts. True when that changes the host's limit. */
@@ -99,7 +90,7 @@ export class Hosts {
     if (gap_ms === 0 && this.#paces.size === 0) return false;
     const pace = this.#paces.get(host) ?? (gap_ms === 0 ? null : this.#begin(host));
     if (pace === null) return false;
-    const gap = Math.max(gap_ms && gap_ms * this.gapFactor(host), pace.gap_ms * (0.75 + random() / 2));
+    const gap = Math.max(gap_ms, pace.gap_ms * (0.75 + random() / 2));
     return gap > 0 && this.#hold(host, pace, now + gap);
   }
 
@@ -190,11 +181,5 @@ export class Hosts {
     if (this.#held.has(host)) return false;
     this.#held.add(host);
     return true;
-  }
-
-  /** Factor on this checker's gaps, so that the starts of all checkers together keep the setting's gap. */
-  gapFactor(host: string): number {
-    const { per_host } = this.#settings;
-    return this.peers === null ? 1 : per_host / Math.max(1, this.peers.shareOf(host, per_host));
   }
 }

@@ -28,7 +28,7 @@ import { RETRY_BASE_MS } from './retries.ts';
 import { Scheduler } from './scheduler.ts';
 import { Siblings } from './siblings.ts';
 import { type Remaining, Sweeps, sweepInterval } from './sweeps.ts';
-import { abortError, type EngineParts, type EngineSettings, NotStarted } from './types.ts';
+import { abortError, type EngineParts, type EngineSettings, type HostOwnership, NotStarted } from './types.ts';
 
 /**
  * The limit on checks in the engine, absolute and as a multiple of the slots; the larger one counts. It exceeds what a job
@@ -53,6 +53,7 @@ export class Lifecycle {
   readonly #jobs: ChecksInHand;
   readonly #capacity: Capacity;
   readonly #paces = new Paces();
+  #ownership: HostOwnership | null = null;
   #is_waking = false;
   #is_closed = false;
 
@@ -139,6 +140,18 @@ export class Lifecycle {
     this.#wake();
   }
 
+  /** The hosts that are for this checker to ask have changed; null: all are. */
+  share(ownership: HostOwnership | null): void {
+    this.#ownership = ownership;
+    this.origins.hosts.owns = ownership && ((host) => ownership.owns(host));
+    this.limitChanged();
+  }
+
+  /** Ends checks of hosts that have moved, as `Engine.release` says. */
+  release(isMoved: (host: string) => boolean, now: boolean): number {
+    return this.#jobs.release(isMoved, now);
+  }
+
   /** Aborts every check; resolves when every socket is closed. */
   async close(): Promise<void> {
     this.#is_closed = true;
@@ -194,7 +207,7 @@ export class Lifecycle {
 
   /** Sends the request of the check whose turn it is, if there is one and `fits` says that it may. Returns whether it did. */
   #askNext(fits?: (job: Job) => boolean): boolean {
-    while (this.#requests.ready) {
+    while (this.#requests.ready && this.#ownership?.mayAsk() !== false) {
       const now = this.#now();
       if (this.#capacity.room.isShort && !this.#capacity.room.mayStart(this.#scheduler.running, now)) return false;
       const job = this.#scheduler.next(fits);
@@ -224,7 +237,7 @@ export class Lifecycle {
     job.asked_at = now;
     if (this.origins.hosts.started(job.host, now)) this.#scheduler.limitChanged(job.host);
     const gap_ms = job.granted?.host_gap_ms ?? 0;
-    if (gap_ms > 0) this.#paces.hold(this.#scheduler.pace(job), now + gap_ms * this.origins.hosts.gapFactor(job.host));
+    if (gap_ms > 0) this.#paces.hold(this.#scheduler.pace(job), now + gap_ms);
     this.#requests.send(job, now, job.proxy_tries?.proxies);
   }
 

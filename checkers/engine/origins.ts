@@ -76,9 +76,7 @@ export class Origins {
     }
     if (throttling !== null) {
       const is_news = this.hosts.slow(host, asked_at, now, throttling);
-      const { retry_after_ms } = throttling;
       if (is_news) this.#options.backedOff();
-      if (is_news && retry_after_ms !== null) this.hosts.peers?.held(host, retry_after_ms);
       this.#options.limitChanged(host);
     }
     this.#settle(origin, now);

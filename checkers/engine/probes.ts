@@ -6,20 +6,11 @@ import type { ProbeAnswer } from './soft-404.ts';
 export interface ProbeRequest {
   /** Group and folder: the key of the answer. */
   folder: string;
-  /** Checkers of an earlier version omit it. */
-  owner?: string;
+  owner: string;
   group: string;
   url: string;
-  /** URL of the suspect page. Checkers of an earlier version omit it. */
-  on_behalf_of?: string;
-}
-
-/** The other checkers, with which this checker shares probes. */
-export interface ProbePeers {
-  /** Has one checker send the probe: it calls `Probes.probe`, and finally `Probes.answer` runs here. */
-  probe(request: ProbeRequest): void;
-  /** Tells the others the answer to a probe of this checker. */
-  probed(folder: string, answer: ProbeAnswer): void;
+  /** URL of the suspect page. */
+  on_behalf_of: string;
 }
 
 const MAX_ANSWERS = 10_000;
@@ -37,10 +28,8 @@ export class Probes {
   /** Folders whose answers were evicted, in order of eviction. They are not probed again. */
   readonly #evicted = new Set<string>();
   readonly #waiting = new Map<string, ((answer: ProbeAnswer) => void)[]>();
-  /** Folders whose probe of this checker is in flight. */
+  /** Folders whose probe is in flight. */
   readonly #in_flight = new Set<string>();
-  /** Null while this checker is alone. */
-  peers: ProbePeers | null = null;
 
   constructor(send: SendProbe, max_answers = MAX_ANSWERS, max_evicted = MAX_EVICTED) {
     this.#send = send;
@@ -75,7 +64,7 @@ export class Probes {
     return 'new';
   }
 
-  /** Probes a folder, unless its answer is known or its probe is in flight, and tells the peers the answer. */
+  /** Probes a folder, unless its answer is known or its probe is in flight. */
   probe(request: ProbeRequest): void {
     const { folder } = request;
     if (this.#in_flight.has(folder) || this.recall(folder) !== null) return;
@@ -83,7 +72,6 @@ export class Probes {
     this.#send(request, (answer) => {
       this.#in_flight.delete(folder);
       this.answer(folder, answer);
-      this.peers?.probed(folder, answer);
     });
   }
 
@@ -103,7 +91,7 @@ export class Probes {
     this.#in_flight.delete(key);
   }
 
-  /** Stores the answer to a probe of this or another checker, and calls the waiting callbacks. */
+  /** Stores the answer to a probe, and calls the waiting callbacks. */
   answer(key: string, answer: ProbeAnswer): void {
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);

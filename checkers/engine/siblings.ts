@@ -1,5 +1,5 @@
-// Runs probes as checks. A suspect page waits for the answer to a random sibling URL, which cannot exist. One checker
-// requests the sibling once for each folder and job.
+// Runs probes as checks. A suspect page waits for the answer to a random sibling URL, which cannot exist. The
+// sibling is requested once for each folder and job.
 import type { Outcome } from '../../events/checks.ts';
 import type { CheckRules } from './check.ts';
 import { Job } from './job.ts';
@@ -41,7 +41,7 @@ export class Siblings {
     if (this.probes.ask(folder, answered) === 'asked') return true;
     const url = siblingOf(job.first, rules.random()).href;
     const { owner, group } = job;
-    (this.probes.peers ?? this.probes).probe({ folder, owner, group, url, on_behalf_of: job.first.href });
+    this.probes.probe({ folder, owner, group, url, on_behalf_of: job.first.href });
     return true;
   }
 
@@ -65,7 +65,7 @@ export class Siblings {
 
   readonly #send: SendProbe = ({ folder, owner, group, url, on_behalf_of }, answered) => {
     if (this.#closed) return;
-    const probe: Job = new Job(new URL(url), owner ?? '', group, 'probe', this.#options.rules, {
+    const probe: Job = new Job(new URL(url), owner, group, 'probe', this.#options.rules, {
       resolve: () => {
         this.#sent.delete(folder);
         answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch });
@@ -76,7 +76,7 @@ export class Siblings {
         if (!this.#closed && !(error instanceof NotStarted)) answered(SILENT);
       },
     });
-    probe.on_behalf_of = on_behalf_of ?? null;
+    probe.on_behalf_of = on_behalf_of;
     this.#sent.set(folder, probe);
     this.#options.send(probe);
   };

@@ -1,8 +1,6 @@
 // The interface of the engine, its settings and its dependencies.
 import type { Outcome } from '../../events/checks.ts';
 import type { ProxyPool } from '../proxies/pool.ts';
-import type { HostPeers } from './hosts.ts';
-import type { ProbePeers, Probes } from './probes.ts';
 import type { Lookup, OwnLookup } from './resolver.ts';
 import type { Wishes } from './wishes.ts';
 
@@ -83,8 +81,21 @@ export function abortError(): Error {
   return new DOMException('The check was aborted', 'AbortError');
 }
 
-/** The other checkers. */
-export interface Peers extends HostPeers, ProbePeers {}
+/** The error of a check whose host another checker asks from now on. */
+export class Released extends Error {
+  readonly code = 'released';
+
+  constructor() {
+    super("The check's host is another checker's now");
+  }
+}
+
+/** Which hosts are for this checker to ask, where there are several. */
+export interface HostOwnership {
+  owns(host: string): boolean;
+  /** Whether a request may start now: not while the other checkers may take this one for dead. */
+  mayAsk(): boolean;
+}
 
 export interface Engine {
   /**
@@ -103,16 +114,17 @@ export interface Engine {
   readonly running: number;
   /** Number of hosts to which no request may start now, because they asked to wait or a gap between two requests has not passed. */
   readonly hosts_held: number;
-  /** Shares the limits of hosts and the probes with other checkers from now on; null: this checker is alone. */
-  share(peers: Peers | null): void;
-  /** Lets no request to a host start for `wait_ms`, because the host asked another checker to wait. */
-  hold(host: string, wait_ms: number): void;
+  /** Asks one request at a time of hosts that are another checker's, where redirects lead; null: this checker is alone. */
+  share(ownership: HostOwnership | null): void;
+  /**
+   * Ends checks of the hosts for which `isMoved`, with `Released`: those with a request in flight only if `now`. Returns how many
+   * have one.
+   */
+  release(isMoved: (host: string) => boolean, now: boolean): number;
   /** Marks a URL whose answer made a checker hang or crash. For an hour its outcome is `checker_fault` without a request. */
   suspect(url: string): void;
   /** The suspect URLs of the last hour, as `href`s. */
   readonly suspects: readonly string[];
-  /** The probes of this checker; `SharedProbes` passes requests and answers of other checkers to it. */
-  readonly probes: Probes;
   /** Aborts every check; resolves when every socket is closed. */
   close(): Promise<void>;
 }

@@ -31,10 +31,10 @@ export const run: RunRole = async ({ config, log, queue, logger, signal, say, pu
   };
   const measuring = setInterval(measure, LEVELS_MS);
   try {
-    const { checker_ack_wait_ms: ack_wait_ms, checker_timeout_ms: attempt_ms } = config;
+    const { checker_ack_wait_ms: ack_wait_ms } = config;
     say('working');
     const checked = ({ verdict }: Outcome) => tallies.checked(verdict);
-    await runWorker({ log, queue, logger, signal, jobs: openJobs(log), engine, ack_wait_ms, attempt_ms, checked });
+    await runWorker({ log, queue, logger, signal, jobs: openJobs(log), engine, ack_wait_ms, checked });
   } finally {
     clearInterval(measuring);
     await engine.close();

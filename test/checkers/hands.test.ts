@@ -30,6 +30,7 @@ test('a job that cannot be read fails its work when the work has ended, and no e
     signal: new AbortController().signal,
     retry: createRetry({ logger: silent, wait: async () => {} }),
     context: () => commandContext(),
+    standing: () => ({ isFor: () => true }),
     began_at: '9',
   });
   const work = { owner_id: 'alice', job_id: 'j', revision: 0, batch_size: 10, position: '1' };

@@ -64,7 +64,6 @@ async function jobOfWorkers(t: ExecutionContext) {
       logger: silent,
       signal: stop.signal,
       ack_wait_ms: 30_000,
-      attempt_ms: 1000,
       announce_ms: 20,
       ...options,
     });
@@ -114,6 +113,7 @@ function delivering(queue: Queue, others: <Body>(pulled: Delivery<Body>[]) => De
       return { pull: async (limit, wait_ms) => others(await consumer.pull(limit, wait_ms)) };
     },
     depth: (subject) => queue.depth(subject),
+    drop: (subject) => queue.drop(subject),
     broadcast: (...args) => queue.broadcast(...args),
     listen: (...args) => queue.listen(...args),
     close: async () => {},

@@ -175,7 +175,7 @@ test('what several processes see of a server is put together, and a silent proce
   ]);
   const signs = [give('checker', queue('ok', 2)), give('checker', queue('away', 1)), give('processes', queue('ok', 1))];
   signs[2]!.say('working');
-  signs[2]!.measure(() => ({ jobs: 1, batches: 2, urls: 200, oldest: { job_id: 'job', for_ms: 4 } }));
+  signs[2]!.measure(() => ({ jobs: 1, batches: 2, urls: 200, waiting: 0, oldest: { job_id: 'job', for_ms: 4 } }));
   await until(async () => {
     await roles.look();
     return (

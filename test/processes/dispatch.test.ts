@@ -1,8 +1,9 @@
 // The dispatcher: owners take turns, the queue stays shallow, the ceiling holds, and lost work is published again.
 import test from 'ava';
 import fc from 'fast-check';
+import { assignPartitions, partitionOf } from '../../checkers/partitions.ts';
 import type { Message } from '../../checkers/queue.ts';
-import type { Work } from '../../checkers/work.ts';
+import { type Members, WORK_SUBJECT, type Work, workSubjectOf } from '../../checkers/work.ts';
 import { maskOf } from '../../events/url-mask.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
 import type { JobDocument } from '../../readmodels/jobs.ts';
@@ -47,7 +48,13 @@ function job(id: string, owner_id: string, total_urls: number, more: Partial<Job
 function dispatcherOver(
   documents: JobDocument[],
   missing: readonly string[] = [],
-  options: { max_body_bytes?: number; url_chars?: number; damaged?: string; lost_after_ms?: number } = {},
+  options: {
+    max_body_bytes?: number;
+    url_chars?: number;
+    damaged?: string;
+    hosts?: number;
+    lost_after_ms?: number;
+  } = {},
 ) {
   const failed: string[] = [];
   /** What goes wrong now: the queue takes messages and its answer is lost, or it takes none, or the log does not answer. */
@@ -55,17 +62,26 @@ function dispatcherOver(
   const lost = { times: 0 };
   const away = () => Object.assign(new Error('away'), { code: 'unavailable' });
   const published: Message[] = [];
+  const sent: { subject: string; work: Work }[] = [];
   let waiting = 0;
   let now = 0;
+  let view = 0;
+  const members = new Set<string>();
   const queue = {
-    publish: async (_: string, messages: readonly Message[]) => {
+    publish: async (subject: string, messages: readonly Message[]) => {
       if (faults.refused) throw away();
+      for (const { body } of messages) sent.push({ subject, work: body as Work });
       published.push(...messages);
       waiting += messages.length;
       if (faults.lost_ack) throw away();
     },
     depth: async () => waiting,
     losses: async () => lost.times,
+    drop: async () => {},
+    broadcast: async (_subject: string, body: unknown) => {
+      view = (body as Members).view;
+      dispatcher.hearMembers(body as Members);
+    },
     max_body_bytes: options.max_body_bytes ?? 1_000_000,
   };
   // Every look reports all documents as changed.
@@ -81,7 +97,9 @@ function dispatcherOver(
       if (faults.log_away) throw away();
       if (job_id === options.damaged) throw new Error('the event is damaged');
       if (missing.includes(job_id)) return [];
-      const urlOf = (_: unknown, i: number) => `https://${job_id}/${from + i}`.padEnd(options.url_chars ?? 0, 'x');
+      const hostOf = (index: number) => (options.hosts ? `h${index % options.hosts}.${job_id}` : job_id);
+      const urlOf = (_: unknown, i: number) =>
+        `https://${hostOf(from + i)}/${from + i}`.padEnd(options.url_chars ?? 0, 'x');
       return Array.from({ length: to - from }, urlOf);
     },
   };
@@ -94,11 +112,33 @@ function dispatcherOver(
     lost_after_ms: options.lost_after_ms ?? LOST_AFTER_MS,
     fail: async (job_id) => failed.push(job_id),
   });
+  // One of an older version: work is for anyone.
+  dispatcher.hearAlive({ id: 'older', leaves: false });
   return {
     ...{ failed, faults, lost },
     hear: (job_id: string, batches: number[]) =>
       dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
     announce: (slots: number) => dispatcher.hearAlive({ id: 'c', leaves: false, slots }),
+    /** These checkers are alive, and have let go what is not theirs. */
+    alive: (...ids: string[]) => {
+      if (members.size === 0) dispatcher.hearAlive({ id: 'older', leaves: true });
+      for (const id of ids) {
+        const known = members.has(id) ? view : 0;
+        members.add(id);
+        dispatcher.hearAlive({ id, leaves: false, slots: 10, has_subject: true, view: known, settled: known });
+      }
+    },
+    leave: (id: string) => dispatcher.hearAlive({ id, leaves: true }),
+    /** What was sent since the last call: the URLs by subject. */
+    sent: () => {
+      const by_subject = new Map<string, string[]>();
+      for (const { subject, work } of sent.splice(0)) {
+        const urls = by_subject.get(subject) ?? [];
+        by_subject.set(subject, urls);
+        urls.push(...work.ranges.flatMap(({ urls }) => urls));
+      }
+      return by_subject;
+    },
     messages: () => published,
     pass: (options?: Parameters<typeof dispatcher.pass>[0]) => dispatcher.pass(options),
     /** The publications since the last call, as job:from-to. */
@@ -272,17 +312,16 @@ test('small batches of a job share a message, and large ones do not', async (t) 
   );
 });
 
-test('a batch that is larger than a message is published in parts, each after the one before it', async (t) => {
-  const one = job('a', 'alice', 100);
-  const { pass, published } = dispatcherOver([one], [], { max_body_bytes: 10_000, url_chars: 150 });
+test('a batch that is larger than a message is published in parts', async (t) => {
+  const { pass, messages, published } = dispatcherOver([job('a', 'alice', 100)], [], {
+    max_body_bytes: 10_000,
+    url_chars: 150,
+  });
   await pass();
-  const [first, ...others] = published();
-  t.deepEqual(others, []);
-  const to = Number(first!.split('-')[1]);
-  t.true(to > 10 && to < 100);
-  one.batches_done = { 0: to };
-  await pass();
-  t.regex(published()[0]!, new RegExp(`^a:${to}-`));
+  t.true(messages().every(({ body }) => JSON.stringify(body).length <= 10_000));
+  const parts = published().map((part) => part.slice(2).split('-').map(Number));
+  t.true(parts.length > 1);
+  t.deepEqual([0, ...parts.map(([, to]) => to)], [...parts.map(([from]) => from), 100]);
 });
 
 test('the dispatcher fails a job whose listing stays absent, after several passes', async (t) => {
@@ -312,7 +351,7 @@ test('the URLs of a batch that are known are not held, whichever these are', asy
   t.deepEqual(published(), []);
 });
 
-test('a lost batch is published from its first unknown URL on, and tells the checker to ask the log', async (t) => {
+test('the unknown URLs of a lost batch are published again, and the message tells the checker to ask the log', async (t) => {
   const one = job('a', 'alice', 100);
   const { pass, messages, published, later } = dispatcherOver([one]);
   await pass();
@@ -322,7 +361,7 @@ test('a lost batch is published from its first unknown URL on, and tells the che
   later(LOST_AFTER_MS + 1);
   await pass();
   t.true((messages()[0]!.body as Work).ranges[0]!.is_begun);
-  t.deepEqual(published(), ['a:2-100']);
+  t.deepEqual(published(), ['a:2-3', 'a:4-99']);
 });
 
 test('a batch that was lost before anything was known of it also tells the checker to ask the log', async (t) => {
@@ -483,4 +522,98 @@ test('when the queue has lost messages, all that no checker has in hand is publi
   hear('a', [1]);
   for (let passes = 0; passes < 3; passes++) await pass();
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
+});
+
+const ownerAmong =
+  (...ids: string[]) =>
+  (url: string) =>
+    workSubjectOf(assignPartitions(ids)[partitionOf(new URL(url).hostname)]!);
+
+test('each checker gets the URLs of its hosts, in large messages', async (t) => {
+  const world = dispatcherOver([job('a', 'alice', 1000)], [], { hosts: 200 });
+  const { pass, alive, sent, messages } = world;
+  alive('c1', 'c2', 'c3', 'c4');
+  await pass();
+  t.is(sent().size, 0, 'nobody before all of them know of each other');
+  alive('c1', 'c2', 'c3', 'c4');
+  await pass();
+  const by_subject = sent();
+  const ownerOf = ownerAmong('c1', 'c2', 'c3', 'c4');
+  t.is(by_subject.size, 4);
+  for (const [subject, urls] of by_subject) t.true(urls.every((url) => ownerOf(url) === subject));
+  const all = [...by_subject.values()].flat();
+  t.is(all.length, 1000);
+  t.is(new Set(all).size, 1000);
+  t.true(messages().length <= 14, `${messages().length} messages`);
+  t.true(messages().every(({ body }) => (body as Work).view! > 0));
+});
+
+test('a lone checker gets messages as before, whole batches each', async (t) => {
+  const { pass, alive, sent, published } = dispatcherOver([job('a', 'alice', 300)], [], { hosts: 20 });
+  alive('c1');
+  await pass();
+  t.deepEqual([...sent().keys()], [workSubjectOf('c1')]);
+  t.deepEqual(published(), ['a:0-100', 'a:100-200', 'a:200-300']);
+});
+
+test('hosts of a new checker are sent to it when the former one has let them go, what was sent before too', async (t) => {
+  const { pass, alive, sent } = dispatcherOver([job('a', 'alice', 300)], [], { hosts: 30 });
+  alive('c1');
+  await pass();
+  t.is(sent().get(workSubjectOf('c1'))!.length, 300);
+  alive('c1', 'c2');
+  await pass();
+  t.is(sent().size, 0, 'c1 has not let go yet');
+  alive('c1', 'c2');
+  await pass();
+  const again = sent();
+  t.deepEqual([...again.keys()], [workSubjectOf('c2')]);
+  const ownerOf = ownerAmong('c1', 'c2');
+  t.true(again.get(workSubjectOf('c2'))!.every((url) => ownerOf(url) === workSubjectOf('c2')));
+  t.true(again.get(workSubjectOf('c2'))!.length > 60);
+});
+
+test('what a checker had that leaves or falls silent goes to the others, and only what the log lacks', async (t) => {
+  const one = job('a', 'alice', 300);
+  const { pass, alive, leave, sent, later, take, waiting } = dispatcherOver([one], [], { hosts: 30 });
+  for (let n = 0; n < 2; n++) {
+    alive('c1', 'c2', 'c3');
+    await pass();
+  }
+  take(waiting());
+  const before = sent();
+  const total = [...before.values()].flat().length;
+  t.is(total, 300);
+  leave('c3');
+  await pass();
+  for (let n = 0; n < 4; n++) {
+    alive('c1', 'c2');
+    await pass();
+    take(waiting());
+  }
+  const moved = [...sent().values()].flat();
+  for (const url of before.get(workSubjectOf('c3'))!) t.true(moved.includes(url), url);
+  one.batches_done = { 0: 100, 1: 100 };
+  for (let n = 0; n < 6; n++) {
+    later(1000);
+    alive('c1');
+    await pass();
+  }
+  const isOpen = (url: string) => Number(new URL(url).pathname.slice(1)) >= 200;
+  const rest = sent().get(workSubjectOf('c1'))!;
+  t.true(rest.every(isOpen));
+  for (const url of before.get(workSubjectOf('c2'))!.filter(isOpen)) t.true(rest.includes(url), url);
+});
+
+test('beside checkers of an older version all work is for anyone', async (t) => {
+  const documents = [job('a', 'alice', 100)];
+  const world = dispatcherOver(documents, [], { hosts: 30 });
+  const { pass, alive, sent, leave } = world;
+  alive('c1');
+  world.announce(10);
+  await pass();
+  t.deepEqual([...sent().keys()], [WORK_SUBJECT]);
+  leave('c');
+  await pass();
+  t.deepEqual([...sent().keys()], [workSubjectOf('c1')], 'and again for its checker once they are gone');
 });

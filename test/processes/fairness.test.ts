@@ -61,6 +61,8 @@ async function simulate(
         messages_published += messages.length;
         waiting.push(...messages.map(({ body }) => body as Work));
       },
+      drop: async () => {},
+      broadcast: async () => {},
       max_body_bytes: 1_000_000,
     },
     listing: { range: async (_, from, to) => Array(to - from).fill('https://example.com/') },
@@ -69,6 +71,8 @@ async function simulate(
     lost_after_ms: 5 * 60_000,
     fail: () => Promise.reject(new Error('no job fails')),
   });
+  // One of an older version: work is for anyone.
+  dispatcher.hearAlive({ id: 'older', leaves: false });
   const coming = [...jobs].sort((a, b) => (a.at_ms ?? 0) - (b.at_ms ?? 0));
   let budget = 0;
   while ((coming.length > 0 || ended.size < documents.size) && now_ms < most_ms) {

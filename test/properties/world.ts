@@ -125,6 +125,8 @@ export async function openWorld() {
       lost_after_ms: LOST_AFTER_MS,
       fail: (job_id) => job_commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('process:test')),
     });
+    // The one consumer of this world takes work for anyone.
+    dispatcher.hearAlive({ id: 'older', leaves: false });
     const context = () => contextOf('process:test');
     const sweeper = openSweeper({
       log: of.log,

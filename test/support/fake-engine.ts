@@ -1,5 +1,4 @@
 import { type Engine, NotStarted } from '../../checkers/engine/engine.ts';
-import { Probes } from '../../checkers/engine/probes.ts';
 import type { Outcome } from '../../events/checks.ts';
 import { FOUND } from './behind.ts';
 
@@ -12,10 +11,9 @@ export const fakeEngine = (does: Partial<Engine>): Engine => ({
   hosts_held: 0,
   check: () => Promise.reject(new Error('not asked')),
   share: () => {},
-  hold: () => {},
+  release: () => 0,
   suspect: () => {},
   suspects: [],
-  probes: new Probes(() => {}),
   close: async () => {},
   ...does,
 });

@@ -110,6 +110,11 @@ class NatsQueue implements Queue {
     return new Puller(this.#connection, this.#stream, subject, options);
   }
 
+  async drop(subject: string): Promise<void> {
+    checkSubject(subject);
+    await this.#connection.attempt('dropping a subject', this.#limit_ms, () => this.#stream.drop(subject));
+  }
+
   async depth(subject: string): Promise<number> {
     checkSubject(subject);
     return this.#connection.attempt('asking for the depth', this.#limit_ms, () => this.#stream.depth(subject));

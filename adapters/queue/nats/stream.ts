@@ -143,6 +143,8 @@ export class WorkStream {
       ack_wait: nanos(ack_wait_ms),
       max_deliver: -1,
       max_ack_pending: MAX_IN_HAND,
+      // That of a checker which died goes by itself. One that is asked for later is made again.
+      inactive_threshold: nanos(MESSAGE_AGE_MS),
     };
     await this.ensure();
     try {
@@ -150,6 +152,14 @@ export class WorkStream {
     } catch (error) {
       if (!CONSUMER_EXISTS.includes(jetStreamError(error) ?? 0)) throw error;
       await this.#manager.consumers.update(this.name, durable_name, config);
+    }
+  }
+
+  async drop(subject: string): Promise<void> {
+    try {
+      await this.#manager.streams.purge(this.name, { filter: this.work(subject) });
+    } catch (error) {
+      if (jetStreamError(error) !== STREAM_NOT_FOUND) throw error;
     }
   }
 

@@ -50,6 +50,7 @@ export class Messages {
       ),
       take: db.prepare('UPDATE messages SET due_at = ?, deliveries = deliveries + 1, held = 1 WHERE seq = ?'),
       ack: db.prepare('DELETE FROM messages WHERE seq = ?'),
+      dropAll: db.prepare('DELETE FROM messages WHERE subject = ?'),
       drop: db.prepare('DELETE FROM messages WHERE seq = ? AND deliveries = ? AND held = 1'),
       nak: db.prepare('UPDATE messages SET due_at = ?, held = 0 WHERE seq = ? AND deliveries = ? AND held = 1'),
       working: db.prepare('UPDATE messages SET due_at = ? WHERE seq = ? AND deliveries = ? AND held = 1'),
@@ -110,6 +111,11 @@ export class Messages {
         else this.#sql.working.run(now + it.ack_wait_ms, it.seq, it.delivery);
       }
     });
+    this.#shrink();
+  }
+
+  drop(subject: string): void {
+    this.#sql.dropAll.run(subject);
     this.#shrink();
   }
 

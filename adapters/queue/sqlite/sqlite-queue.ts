@@ -154,6 +154,12 @@ class SqliteQueue implements Queue {
     }
   }
 
+  async drop(subject: string): Promise<void> {
+    checkSubject(subject);
+    await this.#use(() => this.#messages.drop(subject));
+    this.#truncation.afterDeletion();
+  }
+
   async depth(subject: string): Promise<number> {
     checkSubject(subject);
     return this.#use(() => this.#messages.depth(subject));

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import test from 'ava';
 import { createEngine, type EngineParts, type EngineSettings } from '../../../checkers/engine/engine.ts';
-import { type HostPeers, Hosts, throttlingOf } from '../../../checkers/engine/hosts.ts';
+import { Hosts, throttlingOf } from '../../../checkers/engine/hosts.ts';
 import { RETRY_AFTER_CAP_MS } from '../../../checkers/engine/retries.ts';
 import { until } from '../../support/behind.ts';
 import { startRawServer } from '../../support/raw-server.ts';
@@ -158,24 +158,13 @@ test('a host that was given up begins with one request', (t) => {
   t.is(hosts.limitOf(HOST), 2);
 });
 
-test('beside other checkers a checker uses its share of the limit, with gaps that are longer in proportion', (t) => {
-  const hosts = open({ gap_ms: 100 });
-  const peers: HostPeers = { shareOf: (_host, limit) => Math.floor(limit / 4), held: () => {} };
-  hosts.peers = peers;
-  t.is(hosts.limitOf(HOST), 2);
-  hosts.started(HOST, 0);
-  t.is(heldFor(hosts, 0), 400);
-});
-
-test('beside other checkers a slow host gets one request from each checker with a share', (t) => {
+test("a host that is another checker's gets one request at a time", (t) => {
   const hosts = open();
-  const limitWith = (part: number): number => {
-    hosts.peers = { shareOf: () => part, held: () => {} };
-    return hosts.limitOf(HOST);
-  };
-  hosts.slow(HOST, 0, 0, NOT_NOW);
-  heldFor(hosts, 0);
-  t.deepEqual([limitWith(4), limitWith(3), limitWith(1), limitWith(0)], [2, 1, 1, 0]);
+  hosts.owns = (host) => host !== HOST;
+  t.is(hosts.limitOf(HOST), 1);
+  t.true(hosts.limitOf('own.example') > 1);
+  hosts.owns = null;
+  t.true(hosts.limitOf(HOST) > 1);
 });
 
 // The tests below use the whole engine: its sweeps run by themselves, and its clock moves only with the test.
@@ -189,7 +178,6 @@ const SETTINGS: EngineSettings = {
   allow_addresses: ['127.0.0.0/8'],
   user_agent: 'test',
 };
-const NO_PROBES = { probe: () => {}, probed: () => {} };
 const fine: Behaviour = (_request, socket) => reply(socket, 200, { 'Content-Type': 'text/plain' }, Buffer.from('fine'));
 
 /**
@@ -277,46 +265,45 @@ test('the configured gap lies between any two requests to a host, redirects incl
   await engine.close();
 });
 
-test('a Retry-After that another checker received delays the host here too', async (t) => {
-  const site = await startTestSite({ behaviours: { '/p/*': fine } });
-  const { parts, looked, pass } = clocked();
-  const engine = createEngine(SETTINGS, parts);
-  t.teardown(() => site.close());
-  engine.hold('127.0.0.1', 5000);
-  const check = engine.check(`${site.origin}/p/1`);
-  await looked();
-  t.is(site.requests.length, 0);
-  pass(6000);
-  t.is((await check).verdict, 'ok');
-  await engine.close();
-});
-
-test('a checker announces a Retry-After to the others, once a round', async (t) => {
-  const site = await startTestSite({
-    behaviours: { '/p/*': (_r, socket) => reply(socket, 429, { 'Retry-After': '9' }) },
-  });
-  const { parts } = clocked();
-  const engine = createEngine({ ...SETTINGS, retries: 0 }, parts);
-  t.teardown(() => site.close());
-  const told: unknown[] = [];
-  engine.share({ ...NO_PROBES, shareOf: (_host, limit) => limit, held: (...what) => told.push(what) });
-  await Promise.all(Array.from({ length: 4 }, (_, i) => engine.check(`${site.origin}/p/${i}`)));
-  t.deepEqual(told, [['127.0.0.1', 9000]]);
-  await engine.close();
-});
-
-test('a checker without a share of a host waits, and begins when it gets one', async (t) => {
+test('a checker that the others may take for dead starts no request', async (t) => {
   const site = await startTestSite({ behaviours: { '/p/*': fine } });
   const { parts, looked } = clocked();
   const engine = createEngine(SETTINGS, parts);
   t.teardown(() => site.close());
-  engine.share({ ...NO_PROBES, shareOf: () => 0, held: () => {} });
+  let may_ask = false;
+  engine.share({ owns: () => true, mayAsk: () => may_ask });
   const check = engine.check(`${site.origin}/p/1`);
   await looked();
   t.is(site.requests.length, 0);
-  t.is(engine.free, 16);
-  engine.share(null);
+  may_ask = true;
   t.is((await check).verdict, 'ok');
+  await engine.close();
+});
+
+test('checks of a host that has moved end at once, and those with a request in flight when their time is up', async (t) => {
+  const answers: (() => void)[] = [];
+  const slow: Behaviour = (request, socket) => void answers.push(() => fine(request, socket));
+  const site = await startTestSite({ behaviours: { '/moved/*': slow, '/own/*': slow } });
+  const { parts } = clocked();
+  const engine = createEngine(SETTINGS, parts);
+  t.teardown(() => site.close());
+  const isMoved = (host: string) => host === 'moved.example';
+  const moved = Array.from({ length: 6 }, (_, n) =>
+    engine.check(`http://moved.example:${site.port}/moved/${n}`).then(
+      ({ verdict }) => verdict,
+      ({ code }) => code,
+    ),
+  );
+  const own = engine.check(`http://own.example:${site.port}/own/1`);
+  await until(() => answers.length === 5);
+  t.is(engine.release(isMoved, false), 4);
+  t.deepEqual(await Promise.all(moved.slice(4)), ['released', 'released']);
+  answers.shift()!();
+  t.is(await moved[0], 'ok');
+  t.is(engine.release(isMoved, true), 0);
+  t.deepEqual(await Promise.all(moved.slice(1, 4)), ['released', 'released', 'released']);
+  for (const answer of answers) answer();
+  t.is((await own).verdict, 'ok');
   await engine.close();
 });
 

@@ -16,6 +16,23 @@ export function delivering(sentence: Sentence): void {
     t.deepEqual(await consumer.pull(10, 600), [], 'not even after the ack wait');
   });
 
+  sentence('dropping a subject deletes its messages, those in progress too, and no others', async (t, world) => {
+    const [queue, other] = [await world.open(), await world.open()];
+    const consumer = await world.consume(queue, 'work.one', { ack_wait_ms: 300 });
+    const beside = await world.consume(queue, 'work.two');
+    await queue.publish('work.one', numbered(0, 3));
+    await queue.publish('work.two', numbered(0, 1));
+    const [taken] = await consumer.pull(1, LONG_MS);
+    await other.drop('work.one');
+    t.is(await queue.depth('work.one'), 0);
+    await taken!.ack();
+    t.deepEqual(await consumer.pull(10, 600), [], 'not even after the ack wait');
+    t.deepEqual(await pullAndAck(beside, 10), idsOf(0, 1));
+    await queue.publish('work.one', [{ id: 'later', body: 1 }]);
+    t.deepEqual(await pullAndAck(consumer, 10), ['later']);
+    await other.drop('never.published');
+  });
+
   sentence('messages arrive in the order of publication', async (t, world) => {
     const queue = await world.open();
     const consumer = await world.consume(queue, 'work');
