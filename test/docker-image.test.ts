@@ -56,6 +56,15 @@ test("the image's health check asks the port of the probes, which every role has
   }
 });
 
+test('in compose no store has a port outside of its network', (t) => {
+  const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+  const services = text.split(/^services:$/m)[1]!.split(/^ {2}(?=[a-z])/m);
+  for (const name of ['eventstore', 'mongodb', 'nats']) {
+    const of_store = services.find((service) => service.startsWith(`${name}:`))!;
+    t.notRegex(of_store, /^ {4}(ports|network_mode):/m, name);
+  }
+});
+
 test('in compose each role has a root that is read-only, no capabilities, and a limit of memory', (t) => {
   const lines = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8').split('\n');
   const blockOf = (head: string, indent: string) => {

@@ -11,7 +11,7 @@ const cookie = openSignedCookie({
 const CONSOLE = 'http://127.0.0.1:9/console';
 const PENDING = { state: 's', nonce: 'n', verifier: 'v' };
 
-async function startWith(t: ExecutionContext, provider: Partial<Deps['provider']>, more: object = {}) {
+async function startWith(t: ExecutionContext, provider: Partial<Deps['provider']> | undefined, more: object = {}) {
   const services = {
     provider,
     cookie,
@@ -37,6 +37,12 @@ test('a provider that is away leads back to the page that says so', async (t) =>
     t.is(status, 200, path);
     t.regex(leads_to!, /^http:\/\/127.0.0.1:9\/console\/sign-in\?away=[\w-]+$/, path);
   }
+});
+
+test('without a client at a provider nobody signs in there', async (t) => {
+  const look = await startWith(t, undefined);
+  for (const path of ['/console/provider/sign-in', '/console/provider/return?state=s&code=c'])
+    t.is((await look(path)).status, 404, path);
 });
 
 test('a provider that refuses leads back, and another fault is a fault', async (t) => {

@@ -30,6 +30,8 @@ export interface TestProxyOptions {
   /** `user:password` that it demands. */
   credentials?: string;
   behaviour?: ProxyBehaviour;
+  /** Where it leads in truth, whatever it is asked for. */
+  leads_to?: { port: number };
 }
 
 interface Asked {
@@ -41,7 +43,7 @@ interface Asked {
 }
 
 export async function startTestProxy(options: TestProxyOptions = {}): Promise<TestProxy> {
-  const { kind = 'http', credentials = '' } = options;
+  const { kind = 'http', credentials = '', leads_to } = options;
   let behaviour = options.behaviour ?? 'tunnel';
   const sockets = new Set<Socket>();
   const asked: string[] = [];
@@ -68,7 +70,7 @@ export async function startTestProxy(options: TestProxyOptions = {}): Promise<Te
       answer(behaviour.refuse);
       return void socket.end();
     }
-    const target = net.connect(port, address);
+    const target = net.connect(leads_to?.port ?? port, address);
     sockets.add(target);
     let tunnelled = false;
     target.once('connect', () => {

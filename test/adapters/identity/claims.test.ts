@@ -29,6 +29,14 @@ test('an address that the provider calls unverified, in whatever type, does not 
   for (const not of [false, 'false', 'no', 0, '', null, []]) t.is(emailWith(not), null);
 });
 
+test('the name is the claim name, else given_name and family_name', (t) => {
+  const nameOf = (claims: object) => identified({ sub: 'ada', ...claims }, USUAL_CLAIMS)?.name;
+  t.is(nameOf({ name: 'Ada L.', given_name: 'Ada', family_name: 'Lovelace' }), 'Ada L.');
+  t.is(nameOf({ given_name: 'Ada', family_name: 'Lovelace' }), 'Ada Lovelace');
+  t.is(nameOf({ family_name: 'Lovelace' }), 'Lovelace');
+  t.is(nameOf({}), undefined);
+});
+
 test('a user id with other characters than visible ones of ASCII names nobody', (t) => {
   for (const sub of ['', 'a b', 'a\0', 'a\n', 'e\u0301', '\u00e9', 'a'.repeat(201)]) {
     t.is(identified({ sub }, USUAL_CLAIMS), null);

@@ -116,6 +116,14 @@ for (const [what, answer, reason] of WRONG) {
   });
 }
 
+test('a provider may redirect, to a private address too', async (t) => {
+  const moved = new URL(await provider(t, (_, response) => response.end('http://a.example:8080\n')));
+  const url = await provider(t, (_, response) =>
+    response.writeHead(302, { location: `http://localhost:${moved.port}/list` }).end(),
+  );
+  t.like(await readProxyList(url), { proxies: [{ host: 'a.example', port: 8080 }] });
+});
+
 test('a provider that is away gives no list', async (t) => {
   const gone = http.createServer().listen(0, '127.0.0.1');
   await once(gone, 'listening');

@@ -140,6 +140,15 @@ test('the engine reuses a connection through a proxy for the same origin', async
   t.is(target.accepted, 1);
 });
 
+test('over plain http the verdict is that of what the proxy answers, whoever it asks', async (t) => {
+  const [through, forger] = [await proxy(t, { leads_to: await site(t) }), await site(t)];
+  await forger.close();
+  t.like(await engineOver(t, poolOf([through.url])).check(`http://localhost:${forger.port}/fine`), {
+    verdict: 'ok',
+    status_code: 200,
+  });
+});
+
 test('the engine reaches an IPv6 address through a proxy', async (t) => {
   for (const kind of KINDS) {
     const [through, target] = [await proxy(t, { kind }), await site(t, { host: '::1' })];
