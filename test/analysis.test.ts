@@ -94,7 +94,7 @@ const NO_DOMAINS: [text: string, type: string][] = [
   [`${'a.'.repeat(1500)}com`, 'maxLength'],
 ];
 for (const [text, type] of NO_DOMAINS) {
-  test(`${JSON.stringify(text.slice(0, 40))} is no domain, and its place in the list is told: ${type}`, async (t) => {
+  test(`${JSON.stringify(text.slice(0, 40))} is no domain, and the error names its place in the list: ${type}`, async (t) => {
     const answer = await check(['example.com', text]);
     t.is(answer.status, 422, JSON.stringify(answer.body));
     t.deepEqual([answer.body.detail[0].loc, answer.body.detail[0].type], [['body', 'domains', 1], type]);

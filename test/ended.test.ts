@@ -141,7 +141,7 @@ test('a user whom the provider deleted has no session, token, key or share from 
   t.is(begun.status, 401);
 });
 
-test('keys and shares that are revoked while no projector is there work no more', async (t) => {
+test('keys and shares that are revoked while no projector runs stop working', async (t) => {
   const whole = await startTestService();
   const [frank, key] = [await whole.client('frank'), await whole.keyHolder('frank')];
   const { body: job } = await frank.upload('http://127.0.0.1:9/a\n');

@@ -36,7 +36,7 @@ test('a small heap is left alone, and a large one until its thread is idle', asy
   t.is(await look(500, 0.1), 1);
 });
 
-test('a heap that was large is collected, because its pages are kept, and then no more', async (t) => {
+test('a heap that was large is collected, because its pages are kept, and then left alone', async (t) => {
   const { look } = open();
   t.is(await look(500, 0.9), 0);
   t.is(await look(40), 1);

@@ -47,7 +47,7 @@ test('a thread that runs out of memory is replaced, ever later, and the line nam
   t.false(has_failed);
 });
 
-test('a thread that ends for another reason ends the service, which is told its name and what it did', async (t) => {
+test('a thread that ends for another reason ends the service, which learns its name and what it did', async (t) => {
   const thrown = open(`${BUILDS} setTimeout(() => { throw new Error('no such table'); }, 100);`);
   await thrown.thread.start();
   t.is((await thrown.failed).message, 'projector (building domain_health): no such table');

@@ -78,7 +78,7 @@ test('the supervisor reports a thread that hangs, and none that lives', async (t
   await Promise.all(threads.map((thread) => thread.terminate()));
 });
 
-test('the supervisor replaces a thread that hangs over a URL at once, and tells the next one the URL', async (t) => {
+test('the supervisor replaces a thread that hangs on a URL at once, and passes the URL to its successor', async (t) => {
   // It hangs once: the next one has a suspect and goes on.
   const hang = `pulse.enter('http://a.example/'); if (workerData.suspects.length === 0) for (;;); pulse.leave(); setInterval(() => pulse.beat(), 5);`;
   const { thread, starts, pauses } = supervise(hang);

@@ -123,7 +123,7 @@ test('a collection that another connection makes during a look is missing, and n
   t.deepEqual((await reading.rows(plan)).values, ['{}']);
 });
 
-test('a locked file that no wait has met is a fault of the store, after which work goes on', (t) => {
+test('a locked file that no wait has met is a fault of the store, after which work continues', (t) => {
   for (const errcode of [5, 261, 517, 15]) {
     t.is(
       storeFaultOf(Object.assign(new Error('database is locked'), { code: 'ERR_SQLITE_ERROR', errcode })),

@@ -72,7 +72,7 @@ test.serial('a signal that comes while one is made is heard when it is there', a
   for (const { signal } of [sender, made]) signal.close();
 });
 
-test('a closed signal hears nothing more, and the others go on', async (t) => {
+test('a closed signal hears nothing, and the others still do', async (t) => {
   const [sender, closed, other] = [openHeard('port'), openHeard('port'), openHeard('port')];
   closed.signal.close();
   const heard = other.next();

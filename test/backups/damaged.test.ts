@@ -169,7 +169,7 @@ test('a log that holds anything else is left as it is', async (t) => {
 });
 
 for (const kind of ['sqlite', 'eventstoredb'] as const) {
-  test(`a restore into ${kind} that is cut off anywhere goes on when it is started again`, async (t) => {
+  test(`a restore into ${kind} that is cut off anywhere resumes when it is started again`, async (t) => {
     const [world, target] = [await openWorld(t, 'sqlite'), await openWorld(t, kind)];
     await use(world);
     const file = await backUp(world);

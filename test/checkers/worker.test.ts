@@ -195,7 +195,7 @@ test('outcomes are recorded while others of their batch are missing, and after a
   t.deepEqual(next.begun, [0, 3, 4, 6, 7, 8].map(urlOf));
 });
 
-test('a job that is resumed while its batch is in hand goes on at once, up to its new end', async (t) => {
+test('a job that is resumed while its batch is in progress continues at once, up to its new end', async (t) => {
   const { work, publish, change, recorded, urlOf } = await jobOfWorkers(t);
   const { engine, begun, in_flight, waiting, finish } = manualEngine(2);
   work(engine);
@@ -214,7 +214,7 @@ test('a job that is resumed while its batch is in hand goes on at once, up to it
   t.deepEqual([...begun].sort(), Array.from({ length: 10 }, (_, n) => urlOf(n)).sort(), 'each is asked once');
 });
 
-test('the rest of a batch in hand is checked at once, and recorded after its beginning', async (t) => {
+test('the rest of a batch in progress is checked at once, and recorded after its beginning', async (t) => {
   const { work, publish, recorded, urls } = await jobOfWorkers(t);
   const { engine, in_flight, finish } = manualEngine();
   work(engine);
@@ -229,7 +229,7 @@ test('the rest of a batch in hand is checked at once, and recorded after its beg
 });
 
 for (const code of ['unavailable', 'storage_full', 'log_busy']) {
-  test(`outcomes stay in hand while the log is away for two minutes (${code}), and no URL is requested again`, async (t) => {
+  test(`outcomes are kept in memory while the log is away for two minutes (${code}), and no URL is requested again`, async (t) => {
     const { work, publish, count, log, queue, status } = await jobOfWorkers(t);
     const { engine, begun, in_flight, finish } = manualEngine();
     let clock_ms = 0;

@@ -91,7 +91,7 @@ test('where no service runs, a backup is made, listed, verified and restored', a
   );
 });
 
-test('a restore that the disk has no room for says so, and goes on when it is started again', async (t) => {
+test('a restore that the disk has no room for says so, and resumes when it is started again', async (t) => {
   const [folder, other] = [await newFolder(t), await newFolder(t)];
   const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const events = Array.from({ length: 500 }, () => ({

@@ -192,7 +192,7 @@ testWith('script', 'stty')('on a terminal of 60 columns the bar fits, and NO_COL
   t.true((await onTerminal(80, {})).includes(COLOUR));
 });
 
-test('a path is relative to where the user stands, also when npm runs the command in the folder of the project', async (t) => {
+test("a path is relative to the user's current directory, also when npm runs the command in the folder of the project", async (t) => {
   const { site, folder, start } = await world(t);
   await writeFile(join(folder, 'urls.txt'), `${site.origin}/fine\n`);
   const env = { INIT_CWD: folder, npm_package_json: join(ROOT, 'package.json') };

@@ -26,7 +26,7 @@ function follow(t: ExecutionContext, env: Env, ...args: string[]) {
   return { child, ended, nextLine: next(child.stdout), nextError: next(child.stderr) };
 }
 
-test('events tail goes on after a position, prints what comes, and ends with 0 at an interrupt', async (t) => {
+test('events tail continues after a position, prints what comes, and ends with 0 at an interrupt', async (t) => {
   const DATA_DIR = await filledFolder(t);
   const log = await openSqliteEventStore({ path: join(DATA_DIR, 'events.db') });
   t.teardown(() => log.close());

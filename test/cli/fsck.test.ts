@@ -29,7 +29,7 @@ async function listedJob(log: EventStore): Promise<string> {
   return job_id;
 }
 
-test('fsck names each kind of difference, and a rebuild mends all', async (t) => {
+test('fsck names each kind of difference, and a rebuild repairs all', async (t) => {
   t.timeout(300_000);
   let job_id = '';
   const DATA_DIR = await projectedFolder(t, async (log) => {

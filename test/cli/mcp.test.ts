@@ -59,7 +59,7 @@ test('without a service to ask it starts one of its own', async (t) => {
   }
 });
 
-test('a service that is away, a wrong key and a line that is no message are told to the client', async (t) => {
+test('a service that is away, a wrong key and a line that is no message are reported to the client', async (t) => {
   const service = await startTestService();
   try {
     const answers = async (url: string, lines: readonly string[]) => {

@@ -84,7 +84,7 @@ test('without a log or documents, projections list ends with 2 and makes neither
   t.false(existsSync(join(DATA_DIR, 'documents.db')));
 });
 
-test('projections rebuild wants names that exist, or --all', async (t) => {
+test('projections rebuild requires names that exist, or --all', async (t) => {
   const DATA_DIR = await projectedFolder(t);
   for (const args of [[], ['jobs', '--all'], ['nothing'], ['jobs', '--fast']]) {
     const { code, stderr } = await ops(DATA_DIR, 'projections', 'rebuild', ...args);
@@ -94,7 +94,7 @@ test('projections rebuild wants names that exist, or --all', async (t) => {
   t.is((await stateIn(DATA_DIR, 'jobs'))?.generation, 1);
 });
 
-test('projections rebuild --verify names each live document that was changed behind the back of the log, and mends it', async (t) => {
+test('projections rebuild --verify names each live document that was changed without the log, and repairs it', async (t) => {
   const DATA_DIR = await projectedFolder(t);
   const clean = await ops(DATA_DIR, 'projections', 'rebuild', '--all', '--verify', '--json');
   t.is(clean.code, 0, clean.stdout + clean.stderr);
@@ -122,7 +122,7 @@ test('projections rebuild --verify names each live document that was changed beh
   t.is(again.code, 0, again.stdout);
 });
 
-test('a rebuild that was killed goes on where it was, and two at once are one', async (t) => {
+test('a rebuild that was killed resumes where it stopped, and two at once are one', async (t) => {
   t.timeout(300_000);
   const DATA_DIR = await copyOfLong(t);
   const rebuild = ['projections', 'rebuild', 'credits'];
@@ -217,7 +217,7 @@ test('park list names the events that a projection could not take, and park retr
   }
 });
 
-test('a rebuild goes on without an event of a later version, and names it', async (t) => {
+test('a rebuild continues without an event of a later version, and names it', async (t) => {
   const DATA_DIR = await projectedFolder(t);
   const log = await openSqliteEventStore({ path: join(DATA_DIR, 'events.db') });
   const event = newEvent({}, 'UserRegistered');

@@ -45,7 +45,7 @@ test('what is in order raises nothing, also when it is reported again much later
   t.deepEqual(await raised(), []);
 });
 
-test('a price that is no plan, and several of a plan, are told once', async (t) => {
+test('a price that is no plan, and several of a plan, are reported once', async (t) => {
   const { take, raised, balance } = await world(t);
   const unknown = invoice({ payment_id: 'in_u', lines: [], amount_cents: 50_000 });
   for (const _ of [1, 2]) await take(unknown);
@@ -63,14 +63,14 @@ test('a period that is paid after its end lasts as long from the payment on', as
   t.deepEqual(await raised(), []);
 });
 
-test('news that come after the credits have expired are told', async (t) => {
+test('news that come after the credits have expired are reported', async (t) => {
   const { take, raised, balance } = await world(t);
   await take(invoice(), '2028-03-10T09:00:00.000Z');
   t.is(await balance(), 0);
   t.deepEqual(await raised(), ['expired_on_arrival in_1']);
 });
 
-test('a refund in another currency and a payment of an erased user are told', async (t) => {
+test('a refund in another currency and a payment of an erased user are reported', async (t) => {
   const { log, take, raised, balance } = await world(t);
   const refund = { reversal_id: 're_1', kind: 'refund' as const, amount_cents: 2900, currency: 'eur' };
   await take({ type: 'reversed', at, payment_id: 'in_1', reversal: refund });
@@ -82,7 +82,7 @@ test('a refund in another currency and a payment of an erased user are told', as
   t.deepEqual(await raised(), ['other_currency re_1', 'erased_user in_2']);
 });
 
-test('a second plan is told, and an administrator resolves it', async (t) => {
+test('a second plan is reported, and an administrator resolves it', async (t) => {
   const { log, documents, take, raised } = await world(t);
   for (const id of ['sub_1', 'sub_2']) {
     const period = { plan: 'pro', interval: 'month', period_start: at, period_end: end } as const;

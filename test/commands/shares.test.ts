@@ -88,7 +88,7 @@ test('many views are one event, and without views there is no event', async (t) 
   t.like(await documentOf(stores, share_id), { use_count: 1001, last_used_at });
 });
 
-test('http loses and logs views that the log refuses, and goes on', async (t) => {
+test('http loses and logs views that the log refuses, and continues', async (t) => {
   const told: { msg: string; lost: number }[] = [];
   const log = pino({}, { write: (line: string) => void told.push(JSON.parse(line)) });
   const recorded: string[] = [];

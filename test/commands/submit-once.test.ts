@@ -144,7 +144,7 @@ function pausedAt(log: EventStore, n: number, meanwhile: () => Promise<unknown>)
   };
 }
 
-test('a request that lost its key and goes on from any step makes no second job', async (t) => {
+test('a request that lost its key and resumes from any step makes no second job', async (t) => {
   for (let n = 2; ; n++) {
     const { log } = await start(t);
     const slow = pausedAt(log, n, () => openProcess(log).submit({ now: NOW + LEASE_MS }));

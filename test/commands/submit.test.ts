@@ -89,7 +89,7 @@ test('a list becomes the same job, without a file', async (t) => {
   t.deepEqual(await listed(submitted.job.job_id), CHECKED);
 });
 
-test('a submission tells that it has read its list before it waits for the log', async (t) => {
+test('a submission signals that it has read its list before it waits for the log', async (t) => {
   let log_answers = Promise.resolve();
   const { submit } = await start(t, () => log_answers);
   const [read, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -90,7 +90,7 @@ test('a job that needs a credit is refused for the limit, and for the balance', 
   t.like(await submit(5, { needs_credits: true }), { ok: false, refused: { code: 'no_credits' } });
 });
 
-test('a resumption tells of the limit, and goes on when it is raised', async (t) => {
+test('a resumption reports the limit, and continues when it is raised', async (t) => {
   const { limit, submit, resume, jobs } = await openWorld(t);
   await limit(0);
   const { job_id } = await made(submit(20));

@@ -101,7 +101,7 @@ test('a key that another process makes during a look for it is not taken for a d
   t.deepEqual(await keys.make('user/ada'), made);
 });
 
-test('a process with another PERSONAL_DATA_KEY is told so, and does not read an erased user', async (t) => {
+test('a process with another PERSONAL_DATA_KEY gets an error, and does not read an erased user', async (t) => {
   const { log } = await openTestStores(t);
   await openPersonalKeys(log, SECRET).make('service');
   const other = openPersonalKeys(log, Buffer.from('another secret'));

@@ -172,7 +172,7 @@ test('content that does not come in time is 504', async (t) => {
   t.like(await answer.json(), { code: 'gateway_timeout' });
 });
 
-test('a request target that names a host or a fragment goes on as its path', async (t) => {
+test('a request target that names a host or a fragment is forwarded as its path', async (t) => {
   const { url } = await start(t, (request, response) => response.end(request.url));
   const { hostname, port } = new URL(url);
   for (const path of ['http://elsewhere.example/jobs/1?x=%2F', '/jobs/1?x=%2F#y']) {

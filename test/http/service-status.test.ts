@@ -164,7 +164,7 @@ test('stores that do not answer are said so in time', async (t) => {
   t.like(found.dependencies[0], { name: 'event_log', status: 'away', for_ms: 9000, seen_by: 1, away_for: 1 });
 });
 
-test('what several processes see of a server is put together, and a silent process counts no more', async (t) => {
+test('what several processes see of a server is combined, and a silent process no longer counts', async (t) => {
   const { roles, status, give } = await openWorld(t);
   const queue = (status: 'ok' | 'away', latency_ms: number): DependencyState[] => [
     { name: 'queue', kind: 'nats', status, latency_ms, for_ms: 100 },

@@ -72,7 +72,7 @@ test('a quote inside a cell is a character, and spaces around a quoted cell are 
   ]);
 });
 
-test('a cell that goes on after its closing quote keeps its quotes', async (t) => {
+test('a cell that continues after its closing quote keeps its quotes', async (t) => {
   t.deepEqual(await read('1,"Foo" bar,x\n2,"a,b"c,y\n'), [
     ['1', '"Foo" bar', 'x'],
     ['2', '"a,b"c', 'y'],

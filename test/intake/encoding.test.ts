@@ -39,7 +39,7 @@ for (const [encoding, text, hex] of SAMPLES) {
   const words = Buffer.from(hex, 'hex');
   const rows = [1, 2, 3].map((n) => Buffer.concat([words, Buffer.from(` ${n},https://a.example.org/${n}\r\n`)]));
   const content = Buffer.concat([Buffer.from('title,url\r\n'), ...rows]);
-  test(`${encoding} is told from its letters: ${text}`, async (t) => {
+  test(`${encoding} is recognised by its letters: ${text}`, async (t) => {
     const sheet = await open(t, 'x.csv', content);
     t.is(new TextDecoder(sheet.encoding).decode(words), text);
   });
@@ -63,7 +63,7 @@ test('HTML and XML say their own encoding, unless they are UTF-8', async (t) => 
   t.is(await encodingOf(page('nonsense', Buffer.from([0xe4]))), 'windows-1252');
 });
 
-test('a file that begins in ASCII is told by what comes later', async (t) => {
+test('a file that begins in ASCII is recognised by what comes later', async (t) => {
   const ascii = 'title,url\n'.padEnd(200_000, 'x,https://a.example.org/1\n');
   const sheet = await open(
     t,

@@ -40,7 +40,7 @@ test('Markdown that begins with HTML is Markdown, and loses no link', async (t) 
   t.like(await open(t, 'x', `<!doctype html>\n<body>\n# x [b](${A})\n`), { format: 'html' });
 });
 
-test('the lines of a calendar go on in the next line, and have escapes of their own', async (t) => {
+test('the lines of a calendar are folded, and have escapes of their own', async (t) => {
   const content = [
     'BEGIN:VCALENDAR',
     'BEGIN:VEVENT',

@@ -131,7 +131,7 @@ test('an ODS cell that shows a number, a date or a truth value has that value', 
   t.deepEqual(rows[1], [2, A, 1234.5, 0.25, '2026-01-31', '2026-01-31 12:30:00', '08:05:00', true, '007']);
 });
 
-test('formats of dates are told from formats of numbers and durations', (t) => {
+test('formats of dates are told apart from formats of numbers and durations', (t) => {
   for (const format of ['yyyy-mm-dd', 'd. mmm', '[$-407]dddd', 'h:mm AM/PM', 'mm:ss'])
     t.true(isDateFormat(format), format);
   for (const format of ['0.00', '#,##0 "days"', 'General', '[h]:mm', '[Red]0', '0\\d', '@', '']) {

@@ -69,7 +69,7 @@ test.serial('without the extension a long check answers with its job', async (t)
   for (const go of held.splice(0)) go();
 });
 
-test.serial('who lacks credits is shown where to buy some, and the job goes on when they have', async (t) => {
+test.serial('who lacks credits is shown where to buy some, and the job continues when they have', async (t) => {
   const key = await service.keyHolder('erin');
   const administrator = await service.client('root', { is_admin: true });
   const args = { urls: urlsOf(site, 5) };
@@ -95,7 +95,7 @@ test.serial('who lacks credits is shown where to buy some, and the job goes on w
   t.like((await key.ask('GET', '/api/v2/usage')).body, { available_credits: 8 });
 });
 
-test.serial('a client that shows no pages is told the link, for a job and without one', async (t) => {
+test.serial('a client that shows no pages gets the link, for a job and without one', async (t) => {
   const key = await service.keyHolder('frank');
   const paused = await callTool(service.url, key.token, 'check_urls', { urls: urlsOf(site, 4) });
   t.regex(paused.content[0].text, /Buy credits at http\S+\/console\/account\/buy, then call resume_job with job_id /);

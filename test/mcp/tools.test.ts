@@ -81,7 +81,7 @@ test('a repeated call with a key gets the same job, and is charged once', async 
   await client.close();
 });
 
-test('what is wrong with arguments is said in words, and a job of another user is not there', async (t) => {
+test('errors in arguments are explained, and a job of another user is not found', async (t) => {
   const [alice, mallory] = [await service.keyHolder('dora'), await service.keyHolder('mallory')];
   const { body: job } = await alice.ask('POST', '/api/v2/jobs', { urls: [`${site.url}/private`] });
   const client = await connect(service.url, mallory.token, '2026');

@@ -208,7 +208,7 @@ test('a backup fails when the stored files have no upload of any job, as after a
   t.deepEqual(await files(), []);
 });
 
-test('a backup that is told to end ends, and goes on in the next process', async (t) => {
+test('a backup that is asked to stop stops, and resumes in the next process', async (t) => {
   const { start, options, last, files } = await openProcess(t);
   const backup_id = await start();
   const ending = AbortSignal.abort(new Error('the process ends'));

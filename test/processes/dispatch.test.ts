@@ -187,7 +187,7 @@ test('the dispatcher fills the queue to its depth and no further, however large 
   t.is(large.published().length, 3);
 });
 
-test('the dispatcher tells how many URLs of each job are published and not done', async (t) => {
+test('the dispatcher reports how many URLs of each job are published and not done', async (t) => {
   const [one, two] = [job('a', 'alice', 250), job('b', 'bob', 30)];
   const { pass, inFlight } = dispatcherOver([one, two, job('c', 'carol', 0)]);
   await pass();
@@ -263,7 +263,7 @@ test('a job without its listing delays no other job', async (t) => {
   t.deepEqual(published(), ['b:0-100']);
 });
 
-test('a job that was paused and resumed since the last pass is published anew, because checkers dropped its messages', async (t) => {
+test('a job that was paused and resumed since the last pass is published again, because checkers dropped its messages', async (t) => {
   const one = job('a', 'alice', 300);
   const { pass, published } = dispatcherOver([one]);
   await pass();
@@ -274,7 +274,7 @@ test('a job that was paused and resumed since the last pass is published anew, b
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
 });
 
-test('a batch that a checker has in hand never counts as lost, however long it takes', async (t) => {
+test('a batch that a checker works on never counts as lost, however long it takes', async (t) => {
   const { pass, published, later, hear } = dispatcherOver([job('a', 'alice', 100)]);
   await pass();
   published();
@@ -507,7 +507,7 @@ test('whatever happens in whatever order, a pass throws only the errors of store
   );
 });
 
-test('when the queue has lost messages, all that no checker has in hand is published again at once', async (t) => {
+test('when the queue has lost messages, everything that no checker works on is published again at once', async (t) => {
   const { pass, published, later, hear, lost } = dispatcherOver([job('a', 'alice', 300)], [], {
     lost_after_ms: 300_000,
   });

@@ -175,7 +175,7 @@ test('a replaced log, a damaged state and one of another version are audited fro
   third.close();
 });
 
-test('the audit goes on when the newest stream of the log is deleted', async (t) => {
+test('the audit continues when the newest stream of the log is deleted', async (t) => {
   const { open, log, at } = await openWorld(t);
   await fillLedger(log);
   await log.append('urls-refused', 'no_stream', [newEvent({}, 'UrlsListed')]);

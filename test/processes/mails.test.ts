@@ -185,7 +185,7 @@ test('a refused mail is dropped, and so is one to a user without an address', as
   t.deepEqual(sent, []);
 });
 
-test('what stands in the way of every mail is told until a mail goes; a refused or a postponed recipient is none of it', async (t) => {
+test('what keeps every mail from going is reported until one goes; a refused or postponed recipient is not', async (t) => {
   const told: (string | null)[] = [];
   const answers = [
     async () => Promise.reject(new Error('550 Sender address rejected')),

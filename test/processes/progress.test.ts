@@ -59,7 +59,7 @@ async function standing(t: ExecutionContext) {
   };
 }
 
-test('a job that no checker has in hand never fails', async (t) => {
+test('a job that no checker works on never fails', async (t) => {
   const { pass, status, say } = await standing(t);
   say();
   await pass(100 * NO_PROGRESS_MS, () => {});

@@ -165,7 +165,7 @@ test('the results of ended jobs go after their time, and job, statistics and acc
   t.deepEqual(types.slice(-3), ['ResultsRemoved', 'JobDeleted', 'JobPurged']);
 });
 
-test('the next process goes on after one that was killed after any step, and a deletion in between wins', async (t) => {
+test('the next process resumes after one that was killed after any step, and a deletion in between wins', async (t) => {
   const one = { job_id: 'old', end: 'cancel', total_urls: 60, checked: 30 } as const;
   for (let fatal = 1, finished = false; !finished; fatal++) {
     const { stores, blobs, work, assertExactNow, deleteJob, jobOf } = await endedJobs(t, [one]);

@@ -57,7 +57,7 @@ test('documents that are changed, missing or surplus are named, and incidental f
   });
 });
 
-test('all differences are counted, and the first ones are told', async (t) => {
+test('all differences are counted, and the first ones are reported', async (t) => {
   const { live, compare } = await openSides(t);
   await live.write(rowsOf(0, 1_001));
   const { differing, differences } = await compare();

@@ -25,7 +25,7 @@ const others: Projection = {
   apply: async () => {},
 };
 
-test('a build that throws waits for an operator with its reason, while the live run and other builds go on', async (t) => {
+test('a build that throws waits for an operator with its reason, while the live run and other builds continue', async (t) => {
   const stores = await openTestStores(t);
   await count(stores.log, 20);
   await project(stores, [counting(1, 1), others]);

@@ -99,7 +99,7 @@ test('an emptied log leaves no documents', async (t) => {
 });
 
 for (const dropped of [projectorStates.name, projectionStates.name, 'tallies_1']) {
-  test(`the next start makes the documents anew when ${dropped} was dropped, and counts no event twice`, async (t) => {
+  test(`the next start rebuilds the documents when ${dropped} was dropped, and counts no event twice`, async (t) => {
     const world = await openWorld(t);
     const log = await world.open('events.db');
     await count(log, 5);

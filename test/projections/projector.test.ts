@@ -227,7 +227,7 @@ const picky = (version: number, refused: readonly number[]): Projection => ({
   },
 });
 
-test('the projector parks an event that a projection cannot apply, and everything else goes on', async (t) => {
+test('the projector parks an event that a projection cannot apply, and continues with everything else', async (t) => {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
   await count(log, 40);

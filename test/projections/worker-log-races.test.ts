@@ -89,7 +89,7 @@ test('searches at the same time have turns of their own, so that the event loop 
   t.is(new Set(turns).size, turns.length, `turns ${turns}`);
 });
 
-test('a follower that is killed before or after any transaction, and one that goes on beside it, make each entry once', async (t) => {
+test('a follower that is killed before or after any transaction, and one that continues beside it, make each entry once', async (t) => {
   for (let place = 0; ; place++) {
     const world = await openWorld(t);
     const { stores } = world;

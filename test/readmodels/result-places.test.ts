@@ -69,7 +69,7 @@ test('a page begins at the last known place before it, and what passes is counte
   t.deepEqual(places.of(job, { status_codes: [200] }).placeOf(1100), { from_index: 0, skip: 1100 });
 });
 
-test('the places of a job that goes on are not kept', async (t) => {
+test('the places of a running job are not cached', async (t) => {
   const { results } = await openResults(t);
   const places = openResultPlaces(results, () => 0);
   const read = { results, jobStats: { get: async () => null }, places };

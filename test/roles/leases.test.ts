@@ -29,7 +29,7 @@ test('a holder that renews its lease keeps it', async (t) => {
   t.true(await other.hold('work', TTL_MS));
 });
 
-test('a process that stands by takes over when the lease has not changed for its time', async (t) => {
+test('a standby takes over when the lease has not changed for its time', async (t) => {
   const { documents } = await openTestStores(t);
   let ms = 5_000_000;
   const gone = await openLeases(documents, { process: null });

@@ -22,7 +22,7 @@ const listed = listedSuites(process.env.SERVER_SUITES);
 const nats_server = findNatsServer();
 
 if (listed.includes('nats') && nats_server !== null) {
-  test('what a user of NATS may not do is told once, and fails', async (t) => {
+  test('what a user of NATS may not do is reported once, and fails', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'url-checker-rights-'));
     t.teardown(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, 'config'), RIGHTS);
@@ -42,7 +42,7 @@ if (listed.includes('nats') && nats_server !== null) {
 } else test.todo('rights on NATS: left out by SERVER_SUITES');
 
 if (listed.includes('mongodb')) {
-  test('a user of MongoDB who may only read is told so at the start', async (t) => {
+  test('a user of MongoDB who may only read gets an error at the start', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'url-checker-rights-'));
     t.teardown(() => rm(folder, { recursive: true, force: true }));
     const key = join(folder, 'key');

@@ -68,7 +68,7 @@ else {
     t.false(said.includes(minio.credentials.secret_access_key), said);
   });
 
-  test.serial('the start waits for a store that is away, says so, and goes on when it is there', async (t) => {
+  test.serial('the start waits for a store that is away, says so, and continues when it is there', async (t) => {
     const late = await startMinio(program);
     t.teardown(() => late.remove());
     await clientOf(late).send(new CreateBucketCommand({ Bucket: BUCKET }));

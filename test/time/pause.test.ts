@@ -11,7 +11,7 @@ test.serial('atMost resolves as the work does, or rejects as it does, and leaves
   t.is(timers(), before);
 });
 
-test.serial('atMost goes on without work that takes longer', async (t) => {
+test.serial('atMost continues without work that takes longer', async (t) => {
   t.is(await atMost(1, new Promise(() => {})), undefined);
 });
 

@@ -112,7 +112,7 @@ test('a URL is asked for once where the job wants no second look, and twice wher
   t.is(twice.results[0].attempts, 2);
 });
 
-test('a job keeps its own pace to a host, while others go on there', async (t) => {
+test('a job keeps its own pace to a host, while others continue there', async (t) => {
   const mark = randomUUID();
   const paced = checked(
     Array.from({ length: 4 }, (_, n) => `${site.url}/${mark}/${n}`),

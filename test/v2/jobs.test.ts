@@ -84,7 +84,7 @@ test('waiting for a job gives its first page of results, and a cursor for the ot
   );
 });
 
-test('after the time is up the job goes on, and the cursor leads to its later results', async (t) => {
+test('after the time is up the job continues, and the cursor leads to its later results', async (t) => {
   const client = await newcomer();
   const waited = await ask(client, 'POST', '/api/v2/jobs/wait?wait_seconds=0', { urls: urlsOf(slow, 5) });
   const { job_id, next_cursor } = waited.body;

@@ -9,7 +9,7 @@ import { commandContext } from '../support/stores.ts';
 
 const URLS = Array.from({ length: 2345 }, (_, n) => `http://127.0.0.1:9/${n}`);
 
-test('a wait answers with all results of the job, and a cursor only while the job goes on', async (t) => {
+test('a wait answers with all results of the job, and a cursor only while the job runs', async (t) => {
   // No checker works here but the test.
   const service = await startTestService({ ROLES: 'http,projector,processes', SIGNUP_CREDITS: '5000' });
   const behind = await openBehind(service.data_dir);

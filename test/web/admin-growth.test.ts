@@ -98,7 +98,7 @@ test('who met the paywall is listed with whether they paid', async (t) => {
   await page.getByRole('heading', { name: 'buyer' }).waitFor();
 });
 
-test('a failure is told with its request, and the figures stay', async (t) => {
+test('an error shows its request ID, and the figures stay', async (t) => {
   const page = await service.open(t, '/admin/growth', ROOT);
   await page.getByRole('heading', { name: 'Paying customers' }).waitFor();
   await page.route(/\/admin\/growth-dashboard/, (route) =>
@@ -114,7 +114,7 @@ test('a failure is told with its request, and the figures stay', async (t) => {
   t.is(await page.getByRole('figure').count(), 6);
 });
 
-test('an ended session shows no more figures', async (t) => {
+test('an ended session shows no figures', async (t) => {
   const user = newUser();
   const page = await service.open(t, '/admin/growth', { user, is_admin: true });
   await page.getByRole('heading', { name: 'Paying customers' }).waitFor();

@@ -33,7 +33,7 @@ async function troubled(proxy: { proxy_id: string; address: string }): Promise<v
   await log.close();
 }
 
-test('the list is read anew, a proxy is found, and its troubled domains are listed', async (t) => {
+test('the list is reloaded, a proxy is found, and its troubled domains are listed', async (t) => {
   const root = await service.client('root', { is_admin: true });
   const page = await service.open(t, '/admin/proxies', ROOT);
   await page.getByRole('heading', { name: 'No proxy matches' }).waitFor();
@@ -77,7 +77,7 @@ test('hostile addresses stay text', async (t) => {
   await assertAccessible(t, page);
 });
 
-test('a failed job is run again, its file fetched, and the trail tells of both', async (t) => {
+test('a failed job is run again, its file downloaded, and the audit trail has both', async (t) => {
   const user = newUser();
   const client = await service.client(user);
   const { job_id } = (await client.upload('url\nhttp://127.0.0.1:9/\n', '', `${HOSTILE.slice(0, 90)}.csv`)).body;

@@ -15,7 +15,7 @@ async function waitingJob(user: string) {
   return { client, job_id: body.job_id as string };
 }
 
-test.serial('a page that is open while the service restarts says that it is stale, and goes on', async (t) => {
+test.serial('a page that is open while the service restarts says that it is stale, and recovers', async (t) => {
   const user = newUser();
   const { client, job_id } = await waitingJob(user);
   const job = await service.open(t, `/jobs/${job_id}?status_group=2xx`, { user });

@@ -11,7 +11,7 @@ const REFUSALS: Record<string, unknown> = {
   'what the driver does not send': new MongoInvalidArgumentError('Update document requires atomic operators'),
 };
 for (const [what, error] of Object.entries(REFUSALS)) {
-  test(`${what} counts as unsupported, which no retry mends`, (t) => {
+  test(`${what} counts as unsupported, which no retry fixes`, (t) => {
     const refused = portError(error) as Error & { code?: unknown };
     t.is(refused.code, 'unsupported_query');
     t.is(refused.cause, error);

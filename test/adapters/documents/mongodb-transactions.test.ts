@@ -88,7 +88,7 @@ test('one attempt that conflicts after longer than transactions are retried: a s
   await t.throwsAsync(run(1_000), { code: 'write_conflict' });
 });
 
-test('a transaction that goes on for too long is rolled back', async (t) => {
+test('a transaction that takes too long is rolled back', async (t) => {
   const scope = new TransactionScope({}, 1);
   await t.throwsAsync(
     scope.run(() => new Promise(() => {})),

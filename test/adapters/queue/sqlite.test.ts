@@ -93,7 +93,7 @@ for (const where of ['thread', 'process'] as const) {
     t.deepEqual(await peer.ask({ do: 'heard' }), both);
   });
 
-  test.serial(`the messages in hand of a killed ${where} are redelivered`, async (t) => {
+  test.serial(`the unacknowledged messages of a killed ${where} are redelivered`, async (t) => {
     const { path, queue } = await openHere(t);
     await queue.publish('work', [{ id: 'a', body: 1 }]);
     const peer = await startPeer(where, path);
@@ -137,7 +137,7 @@ test('an id is free again after two minutes, and no earlier', async (t) => {
   t.is(await queue.depth('work'), 2);
 });
 
-test.serial('a step of the wall clock neither stops the queue nor redelivers messages in hand', async (t) => {
+test.serial('a step of the wall clock neither stops the queue nor redelivers unacknowledged messages', async (t) => {
   const { queue } = await openHere(t);
   const consumer = await queue.consume('work', options());
   const real = Date.now;

@@ -24,7 +24,7 @@ test('a window ends by a clock that no step of the time of day moves', async (t)
   t.deepEqual(await minute.count('k'), { used: 1, resets_in_ms: 60_000 });
 });
 
-test('a million addresses take bounded memory: above the limit the oldest window begins anew', async (t) => {
+test('a million addresses take bounded memory: above the limit the oldest window restarts', async (t) => {
   let now = 0;
   const minute = openMemoryRate({ name: 'a', duration_s: 60 }, () => now);
   const count = async (name: string) => (await minute.count(name)).used;

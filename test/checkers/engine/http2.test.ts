@@ -95,7 +95,7 @@ test('the engine remembers an origin of HTTP/2: the next URL costs no refused ha
   t.is(paths.filter((path) => path === '/505').length, 1);
 });
 
-test('an origin that wants HTTP/2 no more is asked in HTTP/1.1 again', async (t) => {
+test('an origin that stops offering HTTP/2 is requested over HTTP/1.1 again', async (t) => {
   const modern = http2Server([]);
   const origin = await originOf(t, modern);
   const engine = startEngine(t);

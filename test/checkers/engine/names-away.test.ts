@@ -64,7 +64,7 @@ test('URLs with addresses are checked while the name server is away, before and 
 });
 
 for (const fails of ['servfail', 'refused'] as const) {
-  test(`URLs are given back while the name server says ${fails} to everything, and are right when it does no more`, async (t) => {
+  test(`URLs are given back while the name server says ${fails} to everything, and are checked correctly once it recovers`, async (t) => {
     const { server, engine, told, check } = await engineWithDns(t);
     server.fails = fails;
     const ends = await Promise.allSettled(NAMES.map(check));

@@ -94,7 +94,7 @@ for (const [stage, at, before, drop, error_code] of STAGES) {
     t.true(server.accepted > 0);
   });
 
-  test(`an aborted check of a server that dribbles ${stage} leaves no socket, and the engine goes on`, async (t) => {
+  test(`an aborted check of a server that dribbles ${stage} leaves no socket, and the engine continues`, async (t) => {
     const server = await dribbling(at, before, drop);
     const engine = createEngine({ ...SETTINGS, timeout_ms: 60_000 }, { retry_base_ms: 1 });
     t.teardown(() => server.close());

@@ -232,7 +232,7 @@ test('the engine uses another proxy when one does not answer in time', async (t)
   for (const outcome of await Promise.all(checks)) t.like(outcome, { verdict: 'ok', attempts: 1 });
 });
 
-test('checks wait while no proxy works, and go on when one does', async (t) => {
+test('checks wait while no proxy works, and continue when one does', async (t) => {
   const [through, target] = [await proxy(t, { behaviour: 'hang up' }), await site(t)];
   let skipped_ms = 0;
   const now = () => performance.now() + skipped_ms;

@@ -19,7 +19,7 @@ function counting(flips = () => 0) {
   return { kept, ask, made: () => made };
 }
 
-test('a reply is made once for a position of its job, by name, and anew when the position moves', async (t) => {
+test('a reply is made once for a position of its job, by name, and again when the position moves', async (t) => {
   const { ask } = counting();
   t.is(textOf(await ask()), '{"made":1}');
   t.is(textOf(await ask()), '{"made":1}');
@@ -29,7 +29,7 @@ test('a reply is made once for a position of its job, by name, and anew when the
   t.is(textOf(await ask({ ...JOB, position: '0002' })), '{"made":4}');
 });
 
-test('a rebuilt read model makes replies anew at the same position', async (t) => {
+test('a rebuilt read model invalidates replies at the same position', async (t) => {
   let flips = 0;
   const { ask } = counting(() => flips);
   await ask();

@@ -36,7 +36,7 @@ test('a cookie that is signed rightly and says what did not begin is refused: th
   for (const [what, pair] of Object.entries(forged)) t.is(await sessions.callerOf(pair), null, what);
 });
 
-test('a sign-in at the moment when all sessions are ended is one of those', async (t) => {
+test('a sign-in at the moment when all sessions end ends with them', async (t) => {
   const { log } = await openTestStores(t);
   const accounts = openAccounts(log, openCredits(log), { signup_credits: 0, bonus_at: 'first_sight' });
   const user = { user_id: 'alice', email: null, is_admin: false };

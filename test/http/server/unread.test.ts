@@ -205,7 +205,7 @@ test('a pause of the process is not held against a client', (t) => {
   t.false(reader.socket.destroyed);
 });
 
-test('a connection for which nothing waits any more begins anew', (t) => {
+test('a connection with nothing left to send starts over', (t) => {
   const reader = slowReader();
   reader.write(300 * KIB);
   reader.passes(9);
