@@ -22,6 +22,10 @@ export function problemOfHead(
   return `the head of ${tree_size} entries has another note: of ${checkpoint.tree_size} entries under ${checkpoint.root_hash}`;
 }
 
+/** Whether one of these keys has signed the head. */
+export const isSignedBy = ({ note }: SignedHead, keys: readonly string[]): boolean =>
+  keys.some((key) => textOfNote(note, key) !== null);
+
 /**
  * A head that somebody has kept as a signed note; null for a text that is none. Its signature is not checked.
  * @example keptHead('not a note') // null

@@ -59,6 +59,25 @@ export function textOfNote(note: string, verifier: string): string | null {
   return is_signed ? text : null;
 }
 
+/**
+ * The notes of a text that holds several one after the other, as a witness keeps them: a note that was cut off ends with two empty lines.
+ * @example notesIn('a\n\n— k x\n\nb\n\n— k y\n') // ['a\n\n— k x\n', 'b\n\n— k y\n']
+ */
+export function notesIn(text: string): string[] {
+  const notes: string[] = [];
+  let lines: string[] = [];
+  for (const line of text.split('\n')) {
+    const is_signature = line.startsWith('— ');
+    if (lines.at(-1)?.startsWith('— ') && !is_signature) {
+      notes.push(`${lines.join('\n')}\n`);
+      lines = [];
+    }
+    if (line === '' && lines.at(-1) === '') lines = [];
+    else if (line !== '' || lines.length > 0) lines.push(line);
+  }
+  return notes;
+}
+
 /** Whether the text is a public key: `name+id+key`. */
 export const isVerifier = (text: string): boolean => parseVerifier(text) !== null;
 

@@ -37,8 +37,13 @@ export interface LedgerHeads {
   ): Promise<void>;
 }
 
-/** `origin` tells the log from others. */
-export function openLedgerHeads(log: EventStore, origin: string, signer: NoteSigner): LedgerHeads {
+/** `origin` tells the log from others. `outside`: adds the signature lines of a key elsewhere; without them nothing is signed. */
+export function openLedgerHeads(
+  log: EventStore,
+  origin: string,
+  signer: NoteSigner,
+  outside: ((text: string) => Promise<string>) | null = null,
+): LedgerHeads {
   const fold = { initial, evolve };
   const begin = fromLastEvent(log, fold);
   const aggregate = openAggregate<Heads, LedgerHeadsEvent>(log, fold, { begin });
@@ -46,7 +51,8 @@ export function openLedgerHeads(log: EventStore, origin: string, signer: NoteSig
     last: async () => (await begin(LEDGER_HEADS_STREAM))?.state.last ?? null,
     async sign(tree, context) {
       const signed_at = new Date(context.now).toISOString();
-      const note = signer.sign(checkpointText({ origin, signed_at, ...tree }));
+      const text = checkpointText({ origin, signed_at, ...tree });
+      const note = signer.sign(text) + (outside === null ? '' : await outside(text));
       const head: LedgerHeadSigned = { ...tree, note, verifier: signer.verifier, signed_at };
       await aggregate.handle(LEDGER_HEADS_STREAM, context, (heads) => decide(heads, head));
     },

@@ -10,10 +10,14 @@ import type { CreditsEvent } from '../events/credits.ts';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
 import { categoryOf } from '../events/streams.ts';
+import { backOffMs } from '../time/back-off.ts';
 import { pause } from '../time/pause.ts';
+import { OutsideFault } from './ledger-witness.ts';
 
 /** The time between two looks at the log. */
 const LOOK_MS = 5_000;
+/** While the outside key is away. */
+const BACK_OFF = { first_ms: LOOK_MS, longest_ms: 300_000 };
 const EVERY_ENTRIES = 1_000_000;
 const LEDGER = { categories: ['credits', ...BILLED] };
 
@@ -27,6 +31,8 @@ export interface LedgerHeadsOptions {
   now: () => number;
   /** Entries between two heads at the most. Default a million. */
   every_entries?: number;
+  /** Told what keeps the outside key from signing; null once it has signed. */
+  tell?: (fault: string | null) => void;
 }
 
 /** Runs until `signal` aborts; calls `onPass` after each pass. */
@@ -36,9 +42,11 @@ export async function runLedgerHeads(
   onPass: () => void,
 ): Promise<void> {
   const signing = openHeadSigning(options);
-  for (; !signal.aborted; await pause(LOOK_MS, signal)) {
-    await signing.pass();
+  for (let failures = 0; !signal.aborted; ) {
+    const is_signed = await signing.pass();
     onPass();
+    failures = is_signed ? 0 : failures + 1;
+    await pause(is_signed ? LOOK_MS : backOffMs(failures, BACK_OFF), signal);
   }
 }
 
@@ -47,8 +55,13 @@ class LedgerChanged extends Error {
   readonly code = 'ledger_changed';
 }
 
-export function openHeadSigning(options: LedgerHeadsOptions): { pass(): Promise<void> } {
-  const { stored_log: log, heads, interval_ms, context, now, every_entries = EVERY_ENTRIES } = options;
+export interface HeadSigning {
+  /** Returns false when the head waits for the outside key, which is away. */
+  pass(): Promise<boolean>;
+}
+
+export function openHeadSigning(options: LedgerHeadsOptions): HeadSigning {
+  const { stored_log: log, heads, interval_ms, context, now, every_entries = EVERY_ENTRIES, tell } = options;
   /** What this process has read of the log, and the last head that it knows. */
   let tree = new GrowingTree();
   let billing = new GrowingTree();
@@ -63,6 +76,7 @@ export function openHeadSigning(options: LedgerHeadsOptions): { pass(): Promise<
       { ...of_ledger, billing: { size: billing.size, ...stateOf(billing) }, last_position },
       context('heads'),
     );
+    tell?.(null);
     known = await heads.last();
   }
   function refuse(message: string): never {
@@ -91,24 +105,34 @@ export function openHeadSigning(options: LedgerHeadsOptions): { pass(): Promise<
   }
   const isOfLast = () => tree.size === (known?.tree_size ?? 0) && billing.size === (known?.billing?.size ?? 0);
 
+  async function pass(): Promise<void> {
+    if (is_changed) return;
+    const head = await log.head();
+    if (head === read && isOfLast()) return;
+    const last = await heads.last();
+    // At the start, after another process has signed, and when the log was replaced. Positions of a head may be those of another store.
+    if (read === null || head < read || last?.note !== known?.note) {
+      [tree, billing, read, last_position, known] = [new GrowingTree(), new GrowingTree(), null, BEGINNING, last];
+    }
+    if (head !== read) await grow(head);
+    const [entries, billed] = [known?.tree_size ?? 0, known?.billing?.size ?? 0];
+    if (tree.size < entries) refuse(`there are ${tree.size} entries, fewer than the last signed head has`);
+    if (billing.size < billed) refuse(`there are ${billing.size} ${BILLING}, fewer than the last signed head has`);
+    // Before the first entry there is nothing to prove.
+    if (isOfLast() || tree.size === 0) return;
+    const is_due = known === null || Math.abs(now() - Date.parse(known.signed_at)) >= interval_ms;
+    if (is_due) await sign();
+  }
   return {
     async pass() {
-      if (is_changed) return;
-      const head = await log.head();
-      if (head === read && isOfLast()) return;
-      const last = await heads.last();
-      // At the start, after another process has signed, and when the log was replaced. Positions of a head may be those of another store.
-      if (read === null || head < read || last?.note !== known?.note) {
-        [tree, billing, read, last_position, known] = [new GrowingTree(), new GrowingTree(), null, BEGINNING, last];
+      try {
+        await pass();
+        return true;
+      } catch (error) {
+        if (!(error instanceof OutsideFault)) throw error;
+        tell?.(error.message);
+        return false;
       }
-      if (head !== read) await grow(head);
-      const [entries, billed] = [known?.tree_size ?? 0, known?.billing?.size ?? 0];
-      if (tree.size < entries) refuse(`there are ${tree.size} entries, fewer than the last signed head has`);
-      if (billing.size < billed) refuse(`there are ${billing.size} ${BILLING}, fewer than the last signed head has`);
-      // Before the first entry there is nothing to prove.
-      if (isOfLast() || tree.size === 0) return;
-      const is_due = known === null || Math.abs(now() - Date.parse(known.signed_at)) >= interval_ms;
-      if (is_due) await sign();
     },
   };
 }

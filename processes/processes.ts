@@ -43,6 +43,7 @@ import { keepRunning } from './keep-running.ts';
 import { runKeyRetirement } from './key-retirement.ts';
 import { type ContinuousAudit, runLedgerAudit } from './ledger-audit.ts';
 import { runLedgerHeads } from './ledger-heads.ts';
+import { runWitnessing, type Witness } from './ledger-witness.ts';
 import type { Mailer } from './mail.ts';
 import { runMails } from './mails.ts';
 import { passOnMoves } from './passes.ts';
@@ -78,7 +79,15 @@ export interface ProcessesOptions {
   webhook_key: Uint8Array;
   mailer: Mailer;
   /** Signs the heads of the ledger; null: it has none. */
-  ledger_heads: { heads: LedgerHeads; interval_ms: number } | null;
+  ledger_heads: {
+    heads: LedgerHeads;
+    interval_ms: number;
+    /** Keep the heads outside of this machine. */
+    witnesses?: readonly Witness[];
+    /** Told what keeps the outside key from signing, and the witnesses from keeping; null for nothing. */
+    tellSigner?: (fault: string | null) => void;
+    tellWitness?: (fault: string | null) => void;
+  } | null;
   /** Audits the ledger all the time; null: nobody does. */
   ledger_audit: ContinuousAudit | null;
   /** The payment provider; null where none is configured. */
@@ -214,8 +223,14 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
       options.ledger_heads &&
         part('ledger heads', (onPass) => {
           const { stored_log } = options;
-          const signing = { stored_log, ...options.ledger_heads!, context: contextOf('ledger', now), now };
+          const { heads, interval_ms, tellSigner: tell = () => {} } = options.ledger_heads!;
+          const signing = { stored_log, heads, interval_ms, tell, context: contextOf('ledger', now), now };
           return runLedgerHeads(signing, signal, onPass);
+        }),
+      options.ledger_heads?.witnesses &&
+        part('ledger witness', (onPass) => {
+          const { heads, witnesses = [], tellWitness: tell = () => {} } = options.ledger_heads!;
+          return runWitnessing({ last: heads.last, witnesses, tell, monotonic }, signal, onPass);
         }),
       options.ledger_audit && part('ledger audit', (onPass) => runLedgerAudit(options.ledger_audit!, signal, onPass)),
       part('purges', (onPass) => {

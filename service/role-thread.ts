@@ -21,7 +21,7 @@ import { atMost, backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
 import { giveMemoryBack } from './idle-memory.ts';
 import { openLogger } from './logger.ts';
-import type { RunRole } from './roles/role.ts';
+import type { RunRole, UsedDependency } from './roles/role.ts';
 import { type OpeningOptions, openBlobs, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
 import { openTracing } from './tracing.ts';
@@ -143,6 +143,23 @@ async function playAll(): Promise<void> {
   }
 }
 
+type Faults = Partial<Record<UsedDependency, string | null>>;
+
+/** What vouches for the heads of the ledger outside of this machine did what it was last asked. */
+function ledgerProbes({ ledger_sign_command, ledger_witness }: Config, faults: Faults): Probe[] {
+  const probe = (name: UsedDependency, kind: string): Probe => ({
+    ...{ name, kind },
+    async ask() {
+      const reason = faults[name] ?? null;
+      if (reason !== null) throw new DependencyFault(reason);
+    },
+  });
+  return [
+    ...(ledger_sign_command === null ? [] : [probe('ledger_signer', 'command')]),
+    ...(ledger_witness.length === 0 ? [] : [probe('ledger_witness', 'file or url')]),
+  ];
+}
+
 /** The mail server takes a connection, and took the last mail; without a server, mails are files. */
 function mailProbes({ smtp_url, data_dir }: Config, fault: () => string | null): Probe[] {
   if (!smtp_url) return [{ name: 'mail', kind: 'outbox', ask: () => access(data_dir, constants.W_OK) }];
@@ -173,9 +190,9 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
       if (queue === null) throw new Error('there is no queue yet');
       queue_depth = await queue.depth(WORK_SUBJECT);
     });
-  let mail_fault: string | null = null;
-  const mail = mailProbes(config, () => mail_fault);
-  const servers = role === 'processes' ? probeDependencies(mail, { signal, every_ms: MAIL_PROBE_MS }) : null;
+  const faults: Faults = {};
+  const used = [...mailProbes(config, () => faults.mail ?? null), ...ledgerProbes(config, faults)];
+  const servers = role === 'processes' ? probeDependencies(used, { signal, every_ms: MAIL_PROBE_MS }) : null;
   const signs = giveRoleSigns({
     ...{ documents, role, ...(usesQueue(role) ? { askQueue } : {}) },
     dependencies: () => [...(usesQueue(role) ? [measured.state()] : []), ...(servers?.states() ?? [])],
@@ -198,7 +215,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
           say,
           measure,
           audited,
-          mailFault: (reason) => void (mail_fault = reason),
+          fault: (dependency, reason) => void (faults[dependency] = reason),
           pulse,
           own,
           counts,

@@ -130,6 +130,25 @@ export const SETTINGS = {
     8760,
     'Hours between two audits of the whole ledger; what is new is audited at once.',
   ),
+  LEDGER_SIGN_COMMAND: text(
+    null,
+    'A command that signs each head of the ledger with a key outside of this machine: it reads the text of the note, and prints signature lines. Heads wait for it; unset: the own key alone signs.',
+  ),
+  LEDGER_SIGN_KEY: setting<string | null>(
+    null,
+    'The public key of that command, which each of its signatures must be of; unset: any.',
+    'a key as in c2sp.org/signed-note: NAME+ID+BASE64',
+    (given) => (/^[^\s+]{1,500}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/.test(given) ? given : undefined),
+  ),
+  LEDGER_WITNESS: {
+    ...list(
+      'Where each head of the ledger is kept outside of this machine: files that grow, and servers that take it by POST; unset: nowhere.',
+      'URLs that start with file:///, http:// or https://, with commas between',
+      (given) => (/^(file:\/\/\/[^\s/]|https?:\/\/[^\s/])\S*$/.test(given) && URL.canParse(given) ? given : undefined),
+    ),
+    // A path or query may be a key.
+    secret: true,
+  },
   PAYMENT_SECRET_KEY: secret('The secret key of Stripe, which takes payments; unset: see PAYMENT_SANDBOX.'),
   PAYMENT_API_URL: url("The address of Stripe's API, for tests; unset: Stripe's own.", HTTP),
   PAYMENT_WEBHOOK_SECRET: secret(

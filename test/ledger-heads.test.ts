@@ -1,13 +1,15 @@
 // A service signs heads of its ledger and proves entries over HTTP; the log alone gives the same proofs, and a kept head finds every change.
 import { hash } from 'node:crypto';
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import test from 'ava';
 import canonicalize from 'canonicalize';
 import { leafOf } from '../audit/merkle.ts';
-import { openNoteSigner } from '../audit/signed-note.ts';
+import { notesIn, openNoteSigner } from '../audit/signed-note.ts';
 import { entryHash } from '../events/credits.ts';
 import { until } from './support/behind.ts';
 import { runProgram } from './support/run-program.ts';
@@ -119,6 +121,35 @@ test('heads and proofs of a running service hold, and a kept head finds that an 
     t.is((await verify(folder, '--head', note, '--key', other)).code, 1);
     t.is((await verify(folder, '--head', note, '--key', head.verifier.replace(/.{4}$/, 'AAA='))).code, 2);
     t.is((await verify(folder, '--head', path)).code, 2);
+  } finally {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('the service tells that a key outside is away, and gives the head to its witness once it is back', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'heads-'));
+  const [unlocked, kept] = [join(folder, 'unlocked'), join(folder, 'heads.txt')];
+  const service = await startTestService({
+    LEDGER_SIGN_COMMAND: `test -e '${unlocked}' && echo '— outside AAAAAAAAAAAA' || { echo locked >&2; exit 1; }`,
+    LEDGER_WITNESS: pathToFileURL(kept).href,
+  });
+  try {
+    const root = await service.client('root', { is_admin: true });
+    await root.ask('GET', '/users/me/credits');
+    const signer = async () =>
+      (await root.ask('GET', '/admin/services')).body.dependencies.find(
+        ({ name }: { name: string }) => name === 'ledger_signer',
+      );
+    await until(async () => (await signer())?.status === 'away');
+    t.regex((await signer()).reason, /ended with 1: locked$/);
+    t.is((await root.ask('GET', '/audit/heads')).body.total, 0);
+    await writeFile(unlocked, '');
+    await until(() => existsSync(kept));
+    const [head] = (await root.ask('GET', '/audit/heads')).body.items;
+    t.deepEqual(notesIn(await readFile(kept, 'utf8')), [head.note]);
+    t.regex(head.note, /\n— outside AAAAAAAAAAAA\n$/);
+    await until(async () => (await signer())?.status === 'ok');
   } finally {
     await service.stop();
     await rm(folder, { recursive: true, force: true });

@@ -7,6 +7,7 @@ import { eventsTail } from './events-tail.ts';
 import { fsck } from './fsck.ts';
 import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
 import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
+import { ledgerSignHead } from './ledger-sign-head.ts';
 import { ledgerStatement } from './ledger-statement.ts';
 import { ledgerTrialBalance } from './ledger-trial-balance.ts';
 import { ledgerVerify } from './ledger-verify.ts';
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   ledgerHeads,
   ledgerProveConsistency,
   ledgerProveInclusion,
+  ledgerSignHead,
   paymentsReconcile,
   projectionsList,
   projectionsDiff,

@@ -9,7 +9,7 @@ import { sourceOfFile } from '../../audit/export-file.ts';
 import type { Violation } from '../../audit/findings.ts';
 import { keptHead } from '../../audit/heads.ts';
 import { AUDITED } from '../../audit/ledger-audit.ts';
-import { isVerifier } from '../../audit/signed-note.ts';
+import { isVerifier, notesIn } from '../../audit/signed-note.ts';
 import { type AsOf, type LedgerSource, type SignedHead, sourceOfLog } from '../../audit/source.ts';
 import { type Option, type Run, UsageError } from './command.ts';
 import { openWrittenLog } from './open-log.ts';
@@ -70,9 +70,14 @@ export const HEADS: Readonly<Record<string, Option>> = {
     type: 'string',
     value: 'FILE',
     multiple: true,
-    means: 'a signed head that you have kept: the ledger must begin with its entries',
+    means: 'signed heads that you have kept, one or several: the ledger must begin with the entries of each',
   },
-  key: { type: 'string', value: 'KEY', multiple: true, means: 'the only public key that may have signed the heads' },
+  key: {
+    type: 'string',
+    value: 'KEY',
+    multiple: true,
+    means: 'the only public key that may have signed the heads, from the first that it has signed on',
+  },
 };
 
 /** What the options say about heads. Throws `UsageError` for a file that is no head. */
@@ -81,7 +86,7 @@ export async function headsOf({
   folder,
 }: Pick<Run, 'values' | 'folder'>): Promise<{ kept: SignedHead[]; keys: string[] | null }> {
   const all = (option: string) => (values[option] as string[] | undefined) ?? [];
-  const kept = await Promise.all(all('head').map((file) => headIn(resolve(folder, file), file)));
+  const kept = (await Promise.all(all('head').map((file) => headsIn(resolve(folder, file), file)))).flat();
   const keys = all('key');
   for (const key of keys) {
     if (!isVerifier(key)) throw new UsageError(`--key ${key}: it must be a key as \`GET /audit/heads\` names it`);
@@ -93,18 +98,19 @@ export const SINCE_HEAD: Option = {
   type: 'string',
   value: 'FILE',
   means:
-    'a head that you have kept: the ledger must begin with its entries, and what came after it is shown with who did it',
+    'a head that you have kept, or the last of several: the ledger must begin with its entries, and what came after it is shown with who did it',
 };
 
 export async function sinceHeadOf({ values, folder }: Pick<Run, 'values' | 'folder'>): Promise<SignedHead | null> {
   const file = values['since-head'];
-  return typeof file === 'string' ? headIn(resolve(folder, file), file) : null;
+  return typeof file === 'string' ? (await headsIn(resolve(folder, file), file)).at(-1)! : null;
 }
 
-async function headIn(path: string, name: string): Promise<SignedHead> {
-  const head = keptHead(await readFile(path, 'utf8'));
-  if (head === null) throw new UsageError(`${name} holds no signed head`);
-  return head;
+/** At least one. */
+async function headsIn(path: string, name: string): Promise<SignedHead[]> {
+  const heads = notesIn(await readFile(path, 'utf8')).map(keptHead);
+  if (heads.length === 0 || heads.includes(null)) throw new UsageError(`${name} holds no signed head`);
+  return heads as SignedHead[];
 }
 
 /** What the thread that reads ahead of an audit runs. */

@@ -1,6 +1,6 @@
 // `ledger verify`: replays every account from the log alone, and names each entry that breaks a rule.
 import { RULES, type Violation } from '../../audit/findings.ts';
-import { problemOfHead, restoreBefore } from '../../audit/heads.ts';
+import { isSignedBy, problemOfHead, restoreBefore } from '../../audit/heads.ts';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { type AsOf, isAfter, type LedgerSource, type SignedHead } from '../../audit/source.ts';
 import type { AuditReport } from '../../audit/types.ts';
@@ -102,8 +102,16 @@ async function audit(
 ): Promise<AuditReport> {
   const wrong: Violation[] = [];
   const listed = await listedHeads(source, as_of, wrong);
+  // A head vouches for all before it: what came before the first one of a trusted key needs no such signature itself.
+  const from =
+    keys === null
+      ? 0
+      : Math.max(
+          0,
+          listed.findIndex((head) => isSignedBy(head, keys)),
+        );
   // Without a key that the auditor trusts, a kept head is what they say it is.
-  const signed = keys === null ? listed : [...listed, ...kept];
+  const signed = keys === null ? listed : [...listed.slice(from), ...kept];
   for (const head of signed) {
     const message = problemOfHead(head, keys);
     if (message !== null) wrong.push({ rule: 'head', ...head.place, message });

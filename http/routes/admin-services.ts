@@ -18,7 +18,8 @@ const Duration = (description: string) => Nullable(Type.Number({ minimum: 0, des
 
 const Dependency = Type.Object({
   name: Type.String({
-    description: '`event_log`, `documents`, `queue`, `files`, `mail`, `payments`, `identity_provider`.',
+    description:
+      '`event_log`, `documents`, `queue`, `files`, `mail`, `payments`, `identity_provider`, `ledger_signer`, `ledger_witness`.',
   }),
   kind: Type.String({ description: 'What it is: `sqlite`, `mongodb`, `nats`, `s3`, `smtp`, `openid`.' }),
   status: Type.Enum(['ok', 'away', 'unknown'], {

@@ -1,19 +1,23 @@
 // The processes role: the process managers, with the mail server and the sender of webhooks.
 import { join } from 'node:path';
+import { openCommandSigner } from '../../adapters/ledger-witness/command-signer.ts';
+import { openWitness } from '../../adapters/ledger-witness/witnesses.ts';
 import { openOutboxMailer } from '../../adapters/mail/outbox-mailer.ts';
 import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-webhook-sender.ts';
-import { openNoteSigner } from '../../audit/signed-note.ts';
+import { openNoteSigner, textOfNote } from '../../audit/signed-note.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
 import { openLedgerHeads } from '../../commands/ledger-heads.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import { originOf } from '../../events/ledger-head.ts';
 import { openContinuousAudit } from '../../processes/ledger-audit.ts';
+import type { OutsideSigner } from '../../processes/ledger-witness.ts';
 import { type Mailer, tellingMailer } from '../../processes/mail.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { openBackupProgress } from '../../readmodels/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';
+import type { Config } from '../../settings/config.ts';
 import { keyOf } from '../local-key.ts';
 import { openSubscriptionEnder } from '../open-payments.ts';
 import type { RoleParts, RunRole } from './role.ts';
@@ -26,8 +30,13 @@ export const run: RunRole = async (parts) => {
   const webhook_key = await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key');
   const origin = originOf(await identifyLog(log, 'process:processes', Date.now()));
   const ledger_key = await keyOf(config.ledger_signing_key, config.data_dir, 'ledger-key');
-  const heads = openLedgerHeads(log, origin, openNoteSigner(origin, ledger_key));
-  const ledger_heads = { heads, interval_ms: config.ledger_head_minutes * 60_000 };
+  const heads = openLedgerHeads(log, origin, openNoteSigner(origin, ledger_key), outsideSigner(config));
+  const ledger_heads = {
+    ...{ heads, interval_ms: config.ledger_head_minutes * 60_000 },
+    ...(config.ledger_witness.length > 0 && { witnesses: config.ledger_witness.map(openWitness) }),
+    tellSigner: (fault: string | null) => parts.fault('ledger_signer', fault),
+    tellWitness: (fault: string | null) => parts.fault('ledger_witness', fault),
+  };
   const ledger_audit = openContinuousAudit({
     ...{ stored_log, logger: logger.child({ part: 'ledger audit' }) },
     log_id: () => identifyLog(log, 'process:processes', Date.now()),
@@ -37,7 +46,7 @@ export const run: RunRole = async (parts) => {
   });
   audited(ledger_audit.sign);
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
-  const mailer = tellingMailer(await openMailer(parts), parts.mailFault);
+  const mailer = tellingMailer(await openMailer(parts), (fault) => parts.fault('mail', fault));
   try {
     const payments = await openSubscriptionEnder(config);
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
@@ -67,6 +76,13 @@ export const run: RunRole = async (parts) => {
     mailer.close();
   }
 };
+
+/** The key elsewhere that signs the heads too; null for none. */
+function outsideSigner({ ledger_sign_command: command, ledger_sign_key: key }: Config): OutsideSigner | null {
+  if (command === null) return null;
+  const isSigned = (text: string, lines: string) => key === null || textOfNote(`${text}\n${lines}`, key) !== null;
+  return openCommandSigner({ command, isSigned });
+}
 
 async function openMailer({ config }: RoleParts): Promise<Mailer> {
   const { data_dir, mail_from: from } = config;

@@ -8,6 +8,9 @@ import type { Config } from '../../settings/config.ts';
 import type { Stores } from '../stores.ts';
 import type { ThreadStart } from '../supervised-thread.ts';
 
+/** Those that are known by what they last did. */
+export type UsedDependency = 'mail' | 'ledger_signer' | 'ledger_witness';
+
 export interface RoleParts extends Stores {
   config: Config;
   /** Only the roles `processes` and `checker` may use it. */
@@ -22,8 +25,8 @@ export interface RoleParts extends Stores {
   measure: RoleSigns['measure'];
   /** Tells operators of the audit of the ledger. */
   audited: RoleSigns['audited'];
-  /** Tells operators why no mail can be sent; null: mails are sent. */
-  mailFault: (reason: string | null) => void;
+  /** Tells operators what a dependency that takes a connection does not do for us; null: it works. */
+  fault: (dependency: UsedDependency, reason: string | null) => void;
   /** Tells the process what large piece of work the thread is at; null: none. */
   doing: (what: string | null) => void;
   /** Counts the thread's heartbeats, and names the URL whose answer the thread reads. */
