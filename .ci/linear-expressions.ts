@@ -85,9 +85,9 @@ function expressionsIn(file: string, text: string): { file: string; literals: Ex
     if (typeof node !== 'object' || node === null) return;
     if (node.type === 'RegExpLiteral') literals.push({ file, pattern: node.pattern, flags: node.flags });
     const is_pattern = node.type === 'KeyValueProperty' && node.key.value === 'pattern';
-    if (is_pattern && node.value.type === 'StringLiteral') {
-      literals.push({ file, pattern: node.value.value, flags: 'u' });
-    }
+    // `inWords` returns its first argument.
+    const value = node.value?.callee?.value === 'inWords' ? node.value.arguments[0].expression : node.value;
+    if (is_pattern && value.type === 'StringLiteral') literals.push({ file, pattern: value.value, flags: 'u' });
     if ((node.type === 'NewExpression' || node.type === 'CallExpression') && node.callee.value === 'RegExp')
       constructions++;
     for (const child of Object.values(node)) walk(child);

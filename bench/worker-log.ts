@@ -97,17 +97,19 @@ async function measure(name: string, documents: Documents): Promise<void> {
     if (turn_ms > longest.turn_ms) longest = { turn_ms, what };
     return measured;
   };
-  const first = await time('the first read', () => worker_log.list({}, { page: 1, page_size: 100 }));
+  const first = await time('the first read', () => worker_log.list({}, { limit: 100, offset: 0 }));
   globalThis.gc?.();
   const held = process.memoryUsage().heapUsed + process.memoryUsage().external - before_bytes;
   const times: { ms: number; cpu_ms: number; what: string }[] = [];
   for (const filter of combinations()) {
     for (const page_size of [100, 200]) {
-      const { total } = await worker_log.list(filter, { page: 1, page_size });
+      const { total } = await worker_log.list(filter, { limit: page_size, offset: 0 });
       const last = Math.max(1, Math.ceil(total / page_size));
       for (const page of new Set([1, Math.ceil(last / 2), last])) {
         const what = `${JSON.stringify(filter)} page ${page}`;
-        times.push(await time(what, () => worker_log.list(filter, { page, page_size })));
+        times.push(
+          await time(what, () => worker_log.list(filter, { limit: page_size, offset: (page - 1) * page_size })),
+        );
       }
     }
   }
@@ -121,7 +123,7 @@ async function measure(name: string, documents: Documents): Promise<void> {
     Promise.all(
       combinations()
         .slice(-10)
-        .map((filter) => worker_log.list(filter, { page: 1, page_size: 200 })),
+        .map((filter) => worker_log.list(filter, { limit: 200, offset: 0 })),
     ),
   );
   const worst = times.at(-1)!;

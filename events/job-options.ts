@@ -1,5 +1,6 @@
 // How a client wants the URLs of a job asked for, where not as by default. The options are one sealed text in the log, because headers may
 // hold credentials.
+import { inWords } from './pattern-words.ts';
 import { type Static, Type } from './schema.ts';
 
 const [MAX_HOSTS, MAX_HEADERS, MAX_HOST_CHARS, MAX_VALUE_CHARS] = [20, 20, 253, 1000];
@@ -12,7 +13,7 @@ const RESERVED =
 const host = Type.String({
   minLength: 1,
   maxLength: MAX_HOST_CHARS,
-  pattern: '^[A-Za-z0-9.:\\[\\]-]+$',
+  pattern: inWords('^[A-Za-z0-9.:\\[\\]-]+$', 'must be the name of a host, without a port'),
   description:
     'The name of a host, as in its URLs, without a port. No other host gets the headers, also not by a redirect.',
   examples: ['staging.example.com'],
@@ -43,7 +44,10 @@ export const JobOptions = Type.Object(
           host,
           headers: Type.Record(
             Type.String({ pattern: `^(?!(?:${RESERVED})$)[a-z0-9!#$%&'*+.^_|~-]{1,100}$` }),
-            Type.String({ maxLength: MAX_VALUE_CHARS, pattern: '^[\\x20-\\x7e]*$' }),
+            Type.String({
+              maxLength: MAX_VALUE_CHARS,
+              pattern: inWords('^[\\x20-\\x7e]*$', 'must be ASCII without line breaks'),
+            }),
             {
               additionalProperties: false,
               minProperties: 1,
@@ -60,7 +64,10 @@ export const JobOptions = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 100,
-        pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$',
+        pattern: inWords(
+          '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$',
+          'must be ASCII without line breaks, and begin and end with no space',
+        ),
         description: "What follows the checker's User-Agent, for the logs of the servers.",
         examples: ['acme-audit/2'],
       }),

@@ -6,6 +6,7 @@ import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
 import { compressAnswers } from './answers/compression.ts';
+import { allowOrigins } from './answers/cors.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './answers/read-your-writes.ts';
 import { answerEarly, onceClosed, writeJson, writeReply } from './answers/replies.ts';
 import { securityHeaders } from './answers/security-headers.ts';
@@ -31,6 +32,7 @@ import type { HeavyRequest, HeavyRequests } from './limits/heavy-requests.ts';
 import type { Admitted } from './limits/rate-limits.ts';
 import type { RawBodies } from './limits/raw-bodies.ts';
 import type { Maintenance } from './maintenance.ts';
+import { isOfAnother, noSuchRoute } from './no-such-route.ts';
 import type { Caller, Reply, Route, RouteRequest } from './route.ts';
 import { type SystemOptions, systemRoutes } from './routes/system.ts';
 import { Router } from './server/node-http.ts';
@@ -53,6 +55,8 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
   fault?(error: unknown): void;
   heavy_requests: HeavyRequests;
   raw_bodies: RawBodies;
+  /** The origins whose pages may read answers. */
+  cors_origins?: readonly string[];
   /** The routes that other deployments serve. */
   forwarding?: Pick<Forwarding, 'of'> | null;
   /** Refuses commands of users while maintenance mode is on. */
@@ -88,10 +92,11 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.use(observe(options));
   app.use(answerEarly);
   app.use(compressAnswers);
-  app.use(answerErrors(options));
   app.use(securityHeaders(options.https));
+  app.use(allowOrigins(options.cors_origins ?? []));
+  app.use(answerErrors(options));
   app.use(router.routes() as Middleware);
-  app.use(noSuchRoute(options));
+  app.use(noSuchRoute((ctx, caller) => admit(ctx, options, caller)));
   // When a stream fails after its answer began, Koa cuts the connection off, so that the client sees the failure.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as RequestState | undefined;
@@ -159,8 +164,9 @@ type AskWithin = (outer: Context, route: Pick<Route, 'method' | 'path'>, asked: 
 
 /** Serves one request: finds out who asks, admits it, and writes the reply of its steps. */
 function serve(route: Route, steps: Steps, options: AppOptions): Middleware {
-  return async (ctx) => {
+  return async (ctx, next) => {
     const state = ctx.state as RequestState;
+    if (isOfAnother(ctx, route)) return await next();
     state.route = route;
     if (!route.quiet) await admit(ctx, options, undefined);
     const caller = await identify(route, ctx, options).catch(async (refusal: unknown) => {
@@ -328,20 +334,3 @@ function clientSignal(ctx: Context): AbortSignal {
   onceClosed(ctx.res, () => ctx.res.writableFinished || controller.abort(new ClientGone('the client left')));
   return controller.signal;
 }
-
-/** Answers 404 for an unknown path. For a known path it answers OPTIONS with the methods, and other methods with 405. */
-const noSuchRoute =
-  (options: AppOptions): Middleware =>
-  async (ctx) => {
-    await admit(ctx, options, undefined);
-    await admit(ctx, options, null);
-    const matched = (ctx.matched ?? []) as { methods: string[] }[];
-    const methods = [...new Set(matched.flatMap((layer) => layer.methods))];
-    if (methods.length === 0) throw new HttpError(404, 'not_found', `There is no route ${ctx.path.slice(0, 200)}.`);
-    const allow = [...methods, 'OPTIONS'].join(', ');
-    ctx.set('Allow', allow);
-    if (ctx.method !== 'OPTIONS') {
-      throw new HttpError(405, 'method_not_allowed', `${ctx.path.slice(0, 200)} takes ${allow}.`);
-    }
-    ctx.status = 204;
-  };

@@ -231,6 +231,7 @@ function frameOptions(
     config.identity_jwks_url === null ? {} : { resource_metadata: () => metadataUrl(parts.public_url()) };
   return {
     ...provider,
+    cors_origins: config.cors_origins,
     ...{ log: logger, registry, identity, maintenance, readiness, advisory, https, base_path },
     ...openCallers(parts),
     jobs: jobFinder,

@@ -1,7 +1,9 @@
 // The view of a result and the filters of results, in both APIs.
+
 import { ERROR_CODES, Outcome, VERDICTS } from '../events/checks.ts';
 import { FINDINGS, findingsOf, REDIRECT_KINDS } from '../events/findings.ts';
 import { Nullable } from '../events/nullable.ts';
+import { inWords } from '../events/pattern-words.ts';
 import { type Static, Type } from '../events/schema.ts';
 import { LongPage, type ResultsPage } from '../readmodels/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../readmodels/results.ts';
@@ -90,8 +92,8 @@ export const MAX_PAGE = 1000;
  * The query parameters `limit` and `offset`, for pages of `limit` items by default.
  * @example query: Type.Object({ ...paging(50), ...resultFilters })
  */
-export const paging = (limit: number, max = MAX_PAGE) => ({
-  limit: Type.Integer({ minimum: 1, maximum: max, default: limit, description: 'The most items in the page.' }),
+export const paging = (limit: number) => ({
+  limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: limit, description: 'The most items in the page.' }),
   offset: Type.Integer({
     minimum: 0,
     maximum: 1_000_000_000,
@@ -100,9 +102,38 @@ export const paging = (limit: number, max = MAX_PAGE) => ({
   }),
 });
 
+const aPage = (description: string, maximum: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum, description, examples: [2] }));
+/** The query parameters of a list whose clients may also count in pages, from 1. */
+export const pagingByPage = (limit: number) => ({
+  ...paging(limit),
+  page: aPage('The page, from 1, instead of `offset`.', 1_000_000),
+});
+export const pageSize = aPage('The same as `limit`, which it replaces.', MAX_PAGE);
+
+/** Where the page is, in both ways of counting. */
+export function placeOf({
+  limit: given,
+  offset: skipped,
+  page,
+  page_size,
+}: {
+  limit: number;
+  offset: number;
+  page?: number;
+  page_size?: number;
+}) {
+  const limit = page_size ?? given;
+  const offset = page === undefined ? skipped : (page - 1) * limit;
+  return { limit, offset, page: page ?? Math.floor(offset / limit) + 1, page_size: limit };
+}
+
 const status_codes = Type.Optional(
   Type.String({
-    pattern: '^[1-9][0-9]{2}( *, *[1-9][0-9]{2})*$',
+    pattern: inWords(
+      '^[1-9][0-9]{2}( *, *[1-9][0-9]{2})*$',
+      'must be status codes with commas between, such as 404,410',
+    ),
     description: 'Status codes, separated by commas.',
     examples: ['404,410'],
   }),
@@ -150,12 +181,6 @@ export const resultFilters = {
   redirect_kind,
   temporary,
   verdict,
-};
-/** The same, of a page's form, which sends fields that are left empty too. */
-export const formFilters = {
-  ...resultFilters,
-  status_codes: Type.Optional(Type.String({ ...status_codes, pattern: '^([1-9][0-9]{2}( *, *[1-9][0-9]{2})*)?$' })),
-  url_contains: Type.Optional(Type.String({ ...url_contains, minLength: 0 })),
 };
 export const statusGroup = Type.Optional(
   Type.Enum(STATUS_GROUPS, {

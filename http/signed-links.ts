@@ -1,6 +1,8 @@
 // Signed links work without credentials until they expire. Only holders of the secret can make one.
+
 import { createHmac } from 'node:crypto';
 import { derivedKey } from '../events/derived-key.ts';
+import { inWords } from '../events/pattern-words.ts';
 import { Type } from '../events/schema.ts';
 import { sameText } from './callers/same-text.ts';
 import { HttpError } from './errors.ts';
@@ -46,7 +48,11 @@ export function openSignedLinks(options: { secret: Uint8Array; base_url: () => s
 
 /** The query parameters that `sign` adds. */
 export const linkParameters = {
-  expires: Type.String({ pattern: '^[0-9]{1,12}$', description: 'Seconds since 1970.', examples: ['1769853600'] }),
+  expires: Type.String({
+    pattern: inWords('^[0-9]{1,12}$', 'must be a number of seconds'),
+    description: 'Seconds since 1970.',
+    examples: ['1769853600'],
+  }),
   signature: Type.String({
     minLength: 1,
     maxLength: 100,

@@ -16,7 +16,7 @@ import {
   type SegmentDocument,
 } from './log-segments.ts';
 import { type LogOptions, openLogTally } from './log-tally.ts';
-import type { Page } from './pages.ts';
+import type { Page, Paging } from './pages.ts';
 import type { LiveCollection, ReadModels } from './read-models.ts';
 import { groupHolds } from './results.ts';
 
@@ -45,7 +45,7 @@ export interface LogHour {
 
 export interface WorkerLog {
   /** The newest entries first; `page` counts from 1. */
-  list(filter: LogFilter, paging: { page: number; page_size: number }): Promise<Page<LogEntry>>;
+  list(filter: LogFilter, paging: Paging): Promise<Page<LogEntry>>;
   find(of: Pick<LogEntry, 'job_id' | 'index' | 'attempt'>): Promise<LogEntry | null>;
   /** The most frequent domains first, at most `max_domains`, and all codes. */
   options(max_domains: number): Promise<LogOptions>;
@@ -164,17 +164,16 @@ export function openWorkerLog(
   return {
     refresh,
     keepUp,
-    async list(filter, { page, page_size }) {
+    async list(filter, { limit, offset }) {
       await asked();
-      const skip = (page - 1) * page_size;
       const items: LogEntry[] = [];
       let total = 0;
       for await (const pass of passing(filter)) {
-        let before = Math.max(0, skip - total);
+        let before = Math.max(0, offset - total);
         total += pass.count;
-        if (before >= pass.count || items.length >= page_size) continue;
+        if (before >= pass.count || items.length >= limit) continue;
         const entryAt = entriesOf(pass.segment);
-        for (let place = pass.segment.entries - 1; place >= pass.from && items.length < page_size; place--) {
+        for (let place = pass.segment.entries - 1; place >= pass.from && items.length < limit; place--) {
           if (passes(pass, place) && before-- <= 0) items.push(entryAt(place));
         }
       }

@@ -164,6 +164,11 @@ export const SETTINGS = {
     'origins such as https://app.example.com, with commas between',
     (given) => (URL.parse(given)?.origin === given && /^https?:/.test(given) ? given : undefined),
   ),
+  CORS_ORIGINS: list(
+    'The origins whose pages may read the answers of both APIs; unset: none. The public figures, prices and documents are for all.',
+    'origins such as https://app.example.com, with commas between',
+    (given) => (URL.parse(given)?.origin === given && /^https?:/.test(given) ? given : undefined),
+  ),
   AGENCY_SECRET: secret('The secret that agencies send as X-Agency-Secret; unset: the service closes their route.'),
   SMTP_URL: url('The mail server; unset: mails are files in the folder outbox of DATA_DIR.', ['smtp', 'smtps']),
   MAIL_FROM: text('URL checker <noreply@localhost>', 'The sender of mails.'),

@@ -10,7 +10,7 @@ ${COMMON}
 ## Errors
 
 An error is \`{"detail": "...", "code": "..."}\`: people read \`detail\`, programs decide on \`code\`. A request that breaks its schema gets 422,
-with a list of problems in \`detail\`, such as \`{"loc": ["query", "limit"], "msg": "must be <= 1000", "type": "maximum"}\`.
+with a list of problems in \`detail\`, such as \`{"loc": ["query", "limit"], "msg": "must be at most 1000", "type": "maximum"}\`.
 
 ## Lists
 

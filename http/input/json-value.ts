@@ -18,7 +18,8 @@ export function openJsonValueReader(max_chars: number): JsonValueReader {
   return {
     take(token, value) {
       text += PUNCTUATION.includes(token) ? String(value) : JSON.stringify(value);
-      if (text.length > max_chars) throw new RangeError(`must NOT have more than ${max_chars} characters of JSON`);
+      if (text.length > max_chars)
+        throw new RangeError(`must have at most ${max_chars.toLocaleString('en')} characters of JSON`);
       if (OPENS.includes(token)) depth++;
       if (CLOSES.includes(token)) depth--;
       return depth <= 0;

@@ -4,20 +4,40 @@ import type { Problem } from '../errors.ts';
 
 interface Parameter {
   type?: string;
+  default?: unknown;
+  examples?: readonly unknown[];
   items?: Parameter;
 }
+
+export interface QueryRules {
+  /** Whether a parameter without a value counts as given. In a deletion it does: a filter that a script left empty would delete all. */
+  keeps_empty?: boolean;
+  /** Whether parameters that others add to links count for nothing. */
+  is_open?: boolean;
+}
+
+/** What mail programs, social networks and caches add to links. */
+const ADDED =
+  /^(utm_[a-z_]{1,40}|fbclid|gclid|msclkid|mc_[ce]id|_|_t|cb|cachebust(er)?|cache_bust(er)?|nocache|ts|rnd?|rand|v)$/i;
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false };
 
 /**
- * A repeated parameter is a problem unless its schema is a list. Text that is no number stays text, which the schema then refuses.
+ * A parameter without a value counts as absent, unless its schema has an example without one. A repeated one is a problem unless its schema is a list. Text that is no number stays text, which the schema then refuses.
  * @example const { query, problems } = readQuery('limit=5', Type.Object({ limit: Type.Integer() }));
  */
-export function readQuery(search: string, schema: TObject): { query: Record<string, unknown>; problems: Problem[] } {
+export function readQuery(
+  search: string,
+  schema: TObject,
+  { keeps_empty = false, is_open = false }: QueryRules = {},
+): { query: Record<string, unknown>; problems: Problem[] } {
   const query: Record<string, unknown> = {};
   const problems: Problem[] = [];
   for (const [name, text] of new URLSearchParams(search)) {
     const parameter = (Object.hasOwn(schema.properties, name) ? schema.properties[name] : {}) as Parameter;
+    if (is_open && ADDED.test(name) && !Object.hasOwn(schema.properties, name)) continue;
+    const is_absent = text === '' && !keeps_empty && !parameter.examples?.includes('');
+    if (is_absent && Object.hasOwn(schema.properties, name)) continue;
     const is_list = parameter.type === 'array';
     if (is_list) {
       query[name] = [...((query[name] as unknown[] | undefined) ?? []), coerced(text, parameter.items?.type)];

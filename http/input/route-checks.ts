@@ -28,11 +28,12 @@ export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
   const path = validation.compile('path', route.params);
   const query = validation.compile('query', route.query);
   const header = validation.compile('header', route.headers);
+  const rules = { keeps_empty: route.method === 'DELETE', is_open: route.access === 'none' };
   const header_names = Object.keys(route.headers.properties);
   return {
     input(given_params, search, given_headers) {
       const params = { ...given_params };
-      const read = readQuery(search, route.query);
+      const read = readQuery(search, route.query, rules);
       const headers = Object.fromEntries(
         header_names.flatMap((name) =>
           given_headers[name] === undefined ? [] : [[name, textOf(given_headers[name])]],

@@ -4,6 +4,7 @@ import type { ListItem } from '../../commands/intake.ts';
 import { HttpError, type Problem, ValidationError } from '../errors.ts';
 import { notJson } from './bodies.ts';
 import { type JsonValueReader, openJsonValueReader } from './json-value.ts';
+import { boundMessage } from './messages.ts';
 import { textProblem } from './validation.ts';
 
 export interface StringListReader {
@@ -120,7 +121,7 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
       return 'after item';
     });
   function takeText(loc: Problem['loc'], text: string, most: number, ref: string | undefined): void {
-    if (text.length > most) fail(loc, `must NOT have more than ${most} characters`, 'maxLength');
+    if (text.length > most) fail(loc, boundMessage('maxLength', most), 'maxLength');
     if (ref !== undefined && (ref.length > max_ref_chars || ref === '')) {
       fail(
         [...loc.slice(0, -1), 'ref'],
@@ -135,7 +136,7 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
   }
   function onItem(token: TokenType, value: unknown): Place {
     const loc = [field, index++];
-    if (index > max_items) fail([field], `must NOT have more than ${max_items} items`, 'maxItems');
+    if (index > max_items) fail([field], boundMessage('maxItems', max_items), 'maxItems');
     if (token === TokenType.STRING) {
       takeText(loc, value as string, max_chars, undefined);
       return 'after item';
@@ -198,7 +199,7 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
         bytes_since_token += slice.length;
         reading(() => tokenizer.write(slice));
         if (bytes_since_token > MAX_STRING_BYTES) {
-          fail([field, index], `must NOT have more than ${MAX_STRING_BYTES} bytes`, 'maxLength');
+          fail([field, index], `must have at most ${MAX_STRING_BYTES.toLocaleString('en')} bytes`, 'maxLength');
         }
       }
     },
@@ -207,7 +208,7 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
       if (place !== 'end') throw notJson('it ends too early.');
       if (!is_read) fail([field], 'is required', 'missing');
       if (problems.length > 0) throw new ValidationError(problems);
-      if (index === 0) fail([field], 'must NOT have fewer than 1 items', 'minItems');
+      if (index === 0) fail([field], boundMessage('minItems', 1), 'minItems');
       return read_others;
     },
   };

@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import type { TObject, TSchema } from '../../events/schema.ts';
 import type { Problem } from '../errors.ts';
+import { messageOf } from './messages.ts';
 
 /** The most problems in one answer. */
 const MAX_PROBLEMS = 50;
@@ -129,7 +130,7 @@ function toProblem(error: ErrorObject, place: Place, value: unknown): Problem {
     case 'oneOf':
       return { loc, msg: `must be ${alternatives(error)}`, type: 'union' };
     default:
-      return { loc, msg: error.message ?? 'is not valid', type: error.keyword };
+      return { loc, msg: messageOf(error), type: error.keyword };
   }
 }
 

@@ -40,7 +40,7 @@ const shared = (name: string, description: string, ...examples: Shared['examples
 
 const AGAIN = 'The header Retry-After says when to try again.';
 const AT_ONCE = tooManyAtOnce(16);
-const EXAMPLE_PROBLEM = { loc: ['query', 'limit'], msg: 'must be <= 1000', type: 'maximum' };
+const EXAMPLE_PROBLEM = { loc: ['query', 'limit'], msg: 'must be at most 1000', type: 'maximum' };
 
 const UNREADABLE = shared('BodyUnreadable', 'The service cannot read the body.', notJson('it ends too early.'));
 const WRONG_TYPE = shared('UnsupportedMediaType', 'The body has another content type.', unsupportedType('text/plain'));

@@ -1,6 +1,8 @@
 // The administrators' routes for maintenance mode.
+
 import { openMaintenanceMode } from '../../commands/maintenance.ts';
 import { Nullable } from '../../events/nullable.ts';
+import { inWords } from '../../events/pattern-words.ts';
 import { Type } from '../../events/schema.ts';
 import { MAX_MAINTENANCE_MESSAGE_CHARS } from '../../events/service.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -67,7 +69,10 @@ const setMaintenance = route({
         Type.String({
           minLength: 1,
           maxLength: MAX_MAINTENANCE_MESSAGE_CHARS,
-          pattern: '^[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
+          pattern: inWords(
+            '^[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$',
+            'must begin with no space and have no line breaks',
+          ),
           description: `The sentence that users get, one line. Default: ${DEFAULT_MESSAGE}`,
         }),
       ),

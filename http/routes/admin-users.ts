@@ -48,7 +48,7 @@ export const listUsers = route({
   access: 'admin',
   summary: 'List, filter and search users',
   query: Type.Object({
-    ...paging(20, 100),
+    ...paging(20),
     search: Type.String({
       maxLength: 200,
       default: '',

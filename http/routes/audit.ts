@@ -1,6 +1,8 @@
 // The signed heads of the ledger's Merkle tree, and proofs from it.
+
 import { type CreditsEvent, hashedEntry } from '../../events/credits.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
+import { inWords } from '../../events/pattern-words.ts';
 import { Type } from '../../events/schema.ts';
 import { creditsStream } from '../../events/streams.ts';
 import {
@@ -32,7 +34,11 @@ const route = routeOf<Deps>(GATEWAY, 'audit');
 const MAX_SIZE = Number.MAX_SAFE_INTEGER;
 const HASH = '5f3c1d0e9a7b2c4d6e8f0a1b3c5d7e9f5f3c1d0e9a7b2c4d6e8f0a1b3c5d7e9f';
 const Size = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_SIZE, description });
-const Sha256 = (description: string) => Type.String({ pattern: '^[0-9a-f]{64}$', description });
+const Sha256 = (description: string) =>
+  Type.String({
+    pattern: inWords('^[0-9a-f]{64}$', 'must be a SHA-256 in hexadecimal: 64 of 0 to 9 and a to f'),
+    description,
+  });
 const Proof = Type.Array(Type.String(), {
   description: 'The hashes of the proof in their order, each SHA-256 in hex.',
 });

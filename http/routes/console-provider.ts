@@ -1,4 +1,5 @@
 // Signs browsers in at the identity provider: there, and back with a code.
+import { inWords } from '../../events/pattern-words.ts';
 import { Type } from '../../events/schema.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
 import { leadOn } from '../answers/leading-page.ts';
@@ -55,7 +56,7 @@ const errors = {
 const Next = Type.Optional(
   Type.String({
     maxLength: 2000,
-    pattern: '^(/[!-.0-[\\]-~][!-~]*)?$',
+    pattern: inWords('^(/[!-.0-[\\]-~][!-~]*)?$', 'must be a path of the console'),
     description: 'The page of the console to show after it.',
     examples: ['/jobs?status=paused'],
   }),

@@ -1,5 +1,7 @@
 // The administrators' routes for the blocklist and for the health of checked domains.
+
 import { BLOCKLIST_FULL, MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
+import { inWords } from '../../events/pattern-words.ts';
 import { Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
@@ -62,7 +64,7 @@ const listBlocked = route({
 });
 
 const Word = (options: { default?: string; description?: string } = {}) =>
-  Type.String({ minLength: 1, maxLength: 50, pattern: '^\\S+$', ...options });
+  Type.String({ minLength: 1, maxLength: 50, pattern: inWords('^\\S+$', 'must have no spaces'), ...options });
 
 const block = route({
   id: 'blockDomain',

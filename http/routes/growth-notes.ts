@@ -1,6 +1,8 @@
 // The administrators' notes beside the figures of a day.
+
 import { openGrowthNotes } from '../../commands/growth-notes.ts';
 import { MAX_NOTE_CHARS } from '../../events/growth-note.ts';
+import { inWords } from '../../events/pattern-words.ts';
 import { Type } from '../../events/schema.ts';
 import { dayOf } from '../../readmodels/calendar.ts';
 import { GATEWAY } from '../apis/gateway.ts';
@@ -23,7 +25,12 @@ const addNote = route({
   summary: 'Write a note about a day, which the dashboard shows',
   body: jsonBody(
     Type.Object({
-      text: Type.String({ minLength: 1, maxLength: MAX_NOTE_CHARS, pattern: '\\S', description: 'What happened.' }),
+      text: Type.String({
+        minLength: 1,
+        maxLength: MAX_NOTE_CHARS,
+        pattern: inWords('\\S', 'must not be blank'),
+        description: 'What happened.',
+      }),
       date: Type.Optional(Day('The day, in UTC. Default: today.')),
     }),
     { example: { text: 'New pricing page', date: '2026-01-30' } },

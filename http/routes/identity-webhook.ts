@@ -3,6 +3,7 @@
 import { Webhook } from 'standardwebhooks';
 import { notRefused } from '../../commands/aggregate.ts';
 import { Nullable } from '../../events/nullable.ts';
+import { inWords } from '../../events/pattern-words.ts';
 import { type Static, Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { closed, wrongSignature } from '../callers/access.ts';
@@ -30,7 +31,9 @@ const Message = Type.Object({ type: Type.String() });
 /** Milliseconds or seconds since 1970, or text in the format of RFC 3339. */
 const LAST_MS = Date.UTC(9999, 11, 31);
 const Moment = Type.Union([Type.Integer({ minimum: 0, maximum: LAST_MS }), Type.String({ format: 'date-time' })]);
-const user_id = Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$' });
+const user_id = Type.String({
+  pattern: inWords('^[\\x21-\\x7e]{1,200}$', 'must have 1 to 200 characters, without spaces'),
+});
 const Address = Type.Object({
   id: Type.Optional(Type.String()),
   email_address: Type.String(),

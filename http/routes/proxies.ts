@@ -20,6 +20,7 @@ import {
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
+import { pagingByPage, placeOf } from '../result-view.ts';
 import { anError, type ResponseSpec, routeOf } from '../route.ts';
 import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 
@@ -97,10 +98,6 @@ function ratesOf({ requests, answered, blocked, response_time_ms }: ProxyDocumen
   };
 }
 
-const pages = (limit: number) => ({
-  page: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: 'The number of the page, from 1.' }),
-  limit: Type.Integer({ minimum: 1, maximum: 1000, default: limit, description: 'The most items in the page.' }),
-});
 const search = (description: string, example: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description, examples: [example] }));
 
@@ -109,10 +106,12 @@ const pagedOf = (description: string, item: TSchema, example: object, page_size:
   schema: Type.Object({
     items: Type.Array(item),
     total: Count('Items on all pages.'),
+    limit: Type.Integer(),
+    offset: Type.Integer(),
     page: Type.Integer(),
     page_size: Type.Integer(),
   }),
-  example: { items: [example], total: 1, page: 1, page_size },
+  example: { items: [example], total: 1, limit: page_size, offset: 0, page: 1, page_size },
 });
 
 const listProxies = route({
@@ -123,7 +122,7 @@ const listProxies = route({
   summary: 'List the proxies with their health, by address',
   description: 'Checkers report each minute. A service without proxies has an empty list.',
   query: Type.Object({
-    ...pages(50),
+    ...pagingByPage(50),
     status: Type.Optional(
       Type.Enum(PROXY_STATUSES, { type: 'string', description: 'Without it, all proxies of the list.' }),
     ),
@@ -131,9 +130,10 @@ const listProxies = route({
   }),
   responses: { 200: pagedOf('A page of proxies.', ProxyView, proxyExample, 50) },
   async handler({ query }, { read }) {
-    const { page, limit, status, search } = query;
-    const found = await proxiesPage(read.proxies, { status, search, limit, offset: (page - 1) * limit });
-    return { body: { items: found.items.map(proxyView), total: found.total, page, page_size: limit } };
+    const { status, search } = query;
+    const place = placeOf(query);
+    const found = await proxiesPage(read.proxies, { status, search, ...place });
+    return { body: { items: found.items.map(proxyView), total: found.total, ...place } };
   },
 });
 
@@ -166,15 +166,18 @@ const listDomains = route({
   access: 'admin',
   summary: 'List the domains that block a proxy or fail through it, the one with the last request first',
   description: `At most ${MAX_TROUBLED_DOMAINS} domains of a proxy are kept. A domain that works again leaves the list.`,
-  query: Type.Object({ ...pages(10), search: search('A part of the domain.', 'example.com') }),
+  query: Type.Object({ ...pagingByPage(10), search: search('A part of the domain.', 'example.com') }),
   responses: { 200: pagedOf('A page of domains.', DomainView, domainExample, 10) },
   errors: { 404: anError('There is no such proxy.', 'proxy_not_found', NO_PROXY) },
-  async handler({ params: { proxy_id }, query: { page, limit, search = '' } }, { read }) {
+  async handler({ params: { proxy_id }, query }, { read }) {
+    const { search = '' } = query;
+    const place = placeOf(query);
     const [proxy, stored] = await Promise.all([read.proxies.get(proxy_id), read.proxyDomains.get(proxy_id)]);
     if (!proxy) throw new HttpError(404, 'proxy_not_found', NO_PROXY);
     const found = (stored?.domains ?? []).filter(({ domain }) => domain.includes(search.toLowerCase()));
-    const items = found.slice((page - 1) * limit, page * limit).map((one) => ({ ...one, status: domainStatus(one) }));
-    return { body: { items, total: found.length, page, page_size: limit } };
+    const here = found.slice(place.offset, place.offset + place.limit);
+    const items = here.map((one) => ({ ...one, status: domainStatus(one) }));
+    return { body: { items, total: found.length, ...place } };
   },
 });
 

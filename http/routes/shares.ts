@@ -22,7 +22,15 @@ import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../job-view.ts';
 import { listOf, listReply } from '../list-replies.ts';
 import { jsonBody } from '../request-bodies.ts';
-import { filterOf, formFilters, isShortPage, paging, ResultView, resultExample, resultViews } from '../result-view.ts';
+import {
+  filterOf,
+  isShortPage,
+  paging,
+  ResultView,
+  resultExample,
+  resultFilters,
+  resultViews,
+} from '../result-view.ts';
 import { asThrown, type Reply, routeOf } from '../route.ts';
 import { Count, CountsOf, NullableTime, pick, Time } from '../schemas.ts';
 import { expiredSharePage, MOST_SHOWN, noSharePage, SHARE_POLICY, sharePage } from '../share-page.ts';
@@ -220,7 +228,7 @@ export const view = route({
   description:
     'The statistics cover all results; the page holds results that pass the filters. Other parameters count for nothing: mail programs and ' +
     'social networks add theirs to links.',
-  query: Type.Object({ ...paging(50), ...formFilters }, { additionalProperties: true }),
+  query: Type.Object({ ...paging(50), ...resultFilters }, { additionalProperties: true }),
   responses: {
     200: {
       description:

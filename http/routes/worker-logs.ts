@@ -20,6 +20,7 @@ import {
   logHourView,
   parseLogId,
 } from '../log-view.ts';
+import { pageSize, pagingByPage, placeOf } from '../result-view.ts';
 import { anError, routeOf } from '../route.ts';
 import { Count } from '../schemas.ts';
 
@@ -52,7 +53,6 @@ function wire({ config, log, logger, read, follow, now, atEnd }: Parts) {
 type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(GATEWAY, 'worker-logs');
 
-const MAX_PAGE_SIZE = 200;
 const MAX_DOMAINS = 500;
 const MAX_HOURS = 744;
 const HOUR_MS = 3_600_000;
@@ -92,13 +92,8 @@ const list = route({
   summary: 'List attempts at URLs, the newest first',
   description: MEANING,
   query: Type.Object({
-    page: Type.Integer({ minimum: 1, maximum: 10_000_000, default: 1, description: 'The page, from 1.' }),
-    page_size: Type.Integer({
-      minimum: 1,
-      maximum: MAX_PAGE_SIZE,
-      default: 100,
-      description: 'The entries of a page.',
-    }),
+    ...pagingByPage(100),
+    page_size: pageSize,
     domain,
     status_code: Type.Optional(
       Type.Integer({ minimum: 100, maximum: 999, description: 'The status code of the answer.', examples: [503] }),
@@ -116,18 +111,21 @@ const list = route({
         {
           items: Type.Array(LogEntryView),
           total: Count('Entries on all pages.'),
+          limit: Type.Integer(),
+          offset: Type.Integer(),
           page: Type.Integer(),
           page_size: Type.Integer(),
         },
         { $id: 'LogEntryList' },
       ),
-      example: { items: [logEntryExample], total: 1, page: 1, page_size: 100 },
+      example: { items: [logEntryExample], total: 1, limit: 100, offset: 0, page: 1, page_size: 100 },
     },
   },
   async handler({ query }, { worker_log, listing, read }) {
-    const { page, page_size, ...filters } = query;
-    const { items, total } = await worker_log.list(filterOf(filters), { page, page_size });
-    return { body: { items: await logEntryViews(items, read.results, listing), total, page, page_size } };
+    const { limit: _limit, offset: _offset, page: _page, page_size: _size, ...filters } = query;
+    const place = placeOf(query);
+    const { items, total } = await worker_log.list(filterOf(filters), place);
+    return { body: { items: await logEntryViews(items, read.results, listing), total, ...place } };
   },
 });
 
@@ -242,7 +240,7 @@ const deleteSome = route({
     const context = command();
     const before_ms = older_than_hours === undefined ? undefined : context.now - older_than_hours * HOUR_MS;
     const filter: LogFilter = { ...filterOf(filters), ...(before_ms !== undefined && { before_ms }) };
-    const { total: deleted } = await deps.worker_log.list(filter, { page: 1, page_size: 1 });
+    const { total: deleted } = await deps.worker_log.list(filter, { limit: 1, offset: 0 });
     const data = {
       ...(filter.job_id !== undefined && { job_id: filter.job_id }),
       ...(filter.domain !== undefined && { domain: filter.domain }),
@@ -281,7 +279,7 @@ const truncate = route({
   description: FOR_GOOD,
   responses: { 200: { description: 'They are deleted.', schema: Deleted, example: deletedExample } },
   async handler({ command }, deps) {
-    const { total: deleted } = await deps.worker_log.list({}, { page: 1, page_size: 1 });
+    const { total: deleted } = await deps.worker_log.list({}, { limit: 1, offset: 0 });
     const position = await deleteWhat({ type: 'LogsTruncated', data: {} }, command(), deps);
     return { body: { deleted }, position };
   },

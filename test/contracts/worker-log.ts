@@ -49,7 +49,7 @@ export function workerLogContract(test: TestFn, name: string, fixture: Fixture):
     for (const filter of combinations([large, old, 'nobody'])) await assertSame(t, worker_log, world.expected, filter);
     await assertSame(t, worker_log, world.expected, { before_ms: START_MS + 1 });
     await assertSame(t, worker_log, world.expected, { domain: 'host-3.example host-4.example' });
-    t.is((await worker_log.list({ job_id: old }, { page: 1, page_size: 1 })).items[0]!.worker, null);
+    t.is((await worker_log.list({ job_id: old }, { limit: 1, offset: 0 })).items[0]!.worker, null);
   });
 
   sentence(
@@ -103,7 +103,7 @@ export function workerLogContract(test: TestFn, name: string, fixture: Fixture):
       world.expected.length = before;
       await follow(stores);
       await assertSame(t, worker_log, world.expected, {});
-      t.is((await worker_log.list({ job_id: B }, { page: 1, page_size: 1 })).total, 0);
+      t.is((await worker_log.list({ job_id: B }, { limit: 1, offset: 0 })).total, 0);
       t.false(JSON.stringify((await documentsOf(stores)).segments).includes(B), 'no segment names the job');
       await append(world, B, 'JobPurged', 0);
       const expired_job = randomUUID();

@@ -90,7 +90,7 @@ test('errors in arguments are explained, and a job of another user is not found'
     ['check_urls', { urls: [] }, /^arguments\.urls: /],
     ['check_urls', { urls: 'x' }, /^arguments\.urls: must be array$/],
     ['check_urls', { urls: ['not a url'] }, /There is no URL to check/],
-    ['check_urls', { urls: ['http://a.example/'], wait_seconds: 46 }, /^arguments\.wait_seconds: must be <= 45$/],
+    ['check_urls', { urls: ['http://a.example/'], wait_seconds: 46 }, /^arguments\.wait_seconds: must be at most 45$/],
     ['get_results', { job_id: 'x', verdicts: 'ok' }, /^arguments\.verdicts: unknown field; allowed: /],
   ] as const;
   for (const [name, args, says] of wrong) {

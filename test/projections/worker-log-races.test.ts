@@ -59,7 +59,7 @@ test('a list is without what was deleted before it, also beside a reading that b
   await arrived.promise;
   await openWorkerLogCommands(world.stores.log).delete({ type: 'LogsTruncated', data: {} }, commandContext());
   await follow(world.stores);
-  const listing = worker_log.list({}, { page: 1, page_size: 10 });
+  const listing = worker_log.list({}, { limit: 10, offset: 0 });
   released.resolve();
   await earlier;
   t.is((await listing).total, 0);
@@ -79,7 +79,7 @@ test('searches at the same time have turns of their own, so that the event loop 
   setImmediate(count);
   const turns = await Promise.all(
     Array.from({ length: 6 }, async (_, n) => {
-      if (n < 2) await worker_log.list({ domain: `host-${n}.example` }, { page: 1, page_size: 10 });
+      if (n < 2) await worker_log.list({ domain: `host-${n}.example` }, { limit: 10, offset: 0 });
       else if (n < 4) await worker_log.stats(START_MS, START_MS);
       else await worker_log.find({ job_id: A, index: n, attempt: 1 });
       return turn;

@@ -6,7 +6,7 @@ import { openWorkerLog, workerLogLimits } from '../../readmodels/worker-log.ts';
 import { FOUND } from '../support/behind.ts';
 import { A, B, check, follow, openWorld, SETTINGS, START_MS, urlsOf } from '../support/worker-log-world.ts';
 
-const PAGE = { page: 1, page_size: 5 };
+const PAGE = { limit: 5, offset: 0 };
 
 test('the log is read by the first request, kept while there are others, and forgotten a minute after the last', async (t) => {
   const world = await openWorld(t);

@@ -1,0 +1,40 @@
+// Lets pages of other origins read answers: those of the origins that the operator names, and everybody what is for everybody. No answer
+// allows cookies: a session of the console is good for its own origin alone.
+import type { Middleware } from 'koa';
+
+/** What a page of any origin may read. */
+const FOR_ALL: ReadonlySet<string> = new Set([
+  ...['/public-stats', '/credits/packages', '/v2/subscription/plans'],
+  ...['/openapi.json', '/api/v2/openapi.json'],
+]);
+
+const EXPOSED = [
+  ...['Content-Disposition', 'ETag', 'Idempotency-Replayed', 'Location', 'Retry-After', 'X-Log-Position'],
+  ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-ID'],
+].join(', ');
+/** Browsers keep the answer to a preflight for so long, at most. */
+const MAX_AGE_S = '600';
+
+export function allowOrigins(origins: readonly string[]): Middleware {
+  const named = new Set(origins);
+  return async (ctx, next) => {
+    const origin = ctx.get('origin');
+    const is_for_all = FOR_ALL.has(ctx.path);
+    const is_allowed = is_for_all || named.has(origin);
+    if (!is_for_all && named.size > 0) ctx.vary('Origin');
+    if (is_for_all) ctx.set('Cross-Origin-Resource-Policy', 'cross-origin');
+    if (is_allowed && origin !== '') {
+      ctx.set({
+        'Access-Control-Allow-Origin': is_for_all ? '*' : origin,
+        'Access-Control-Expose-Headers': EXPOSED,
+      });
+    }
+    await next();
+    if (!is_allowed || ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return;
+    ctx.set({
+      'Access-Control-Allow-Methods': ctx.response.get('allow'),
+      'Access-Control-Allow-Headers': ctx.get('access-control-request-headers') || '*',
+      'Access-Control-Max-Age': MAX_AGE_S,
+    });
+  };
+}
