@@ -1,5 +1,6 @@
 // The category `service`. The stream `service-log` holds the log's identity, which the process that opens a new log appends, and the new one
-// that each restore gives to its copy; the stream `service-maintenance` says when administrators turned maintenance mode on and off; `service-backups` says which backup runs.
+// that each restore gives to its copy; the stream `service-maintenance` says when administrators turned maintenance mode on and off; `service-backups` says which
+// backup runs; `service-parked` has the parked events that operators discarded.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
@@ -43,6 +44,28 @@ const BACKUP_TURN_EVENTS = {
   /** This backup runs until its own stream says that it has ended; no other may start before. */
   BackupAdmitted: event({ backup_id: Type.String({ format: 'uuid' }) }),
 };
+export const MAX_DISCARD_REASON_CHARS = 1_000;
+
+export const PARKED_EVENTS = {
+  /** An operator decided that a read model does without an event that it could not take. The event stays in the log. */
+  ParkedEventDiscarded: event({
+    projection: Type.String(),
+    event_id: Type.String(),
+    type: Type.String(),
+    stream: Type.String(),
+    revision: Type.Integer({ minimum: 0 }),
+    position: Type.String(),
+    reason: Type.String({ minLength: 1, maxLength: MAX_DISCARD_REASON_CHARS }),
+  }),
+};
+export type ParkedEventDiscarded = DataOf<typeof PARKED_EVENTS.ParkedEventDiscarded>;
+export type ParkedEventsEvent = EventsOf<typeof PARKED_EVENTS>;
+
 export type BackupTurnEvent = EventsOf<typeof BACKUP_TURN_EVENTS>;
 
-export const SERVICE_EVENTS = { ...LOG_IDENTITY_EVENTS, ...MAINTENANCE_EVENTS, ...BACKUP_TURN_EVENTS };
+export const SERVICE_EVENTS = {
+  ...LOG_IDENTITY_EVENTS,
+  ...MAINTENANCE_EVENTS,
+  ...BACKUP_TURN_EVENTS,
+  ...PARKED_EVENTS,
+};

@@ -9,7 +9,7 @@ import {
 } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
 import { checkedIn, type UrlsOf, withUrls } from './checked-urls.ts';
-import type { Projection } from './projection.ts';
+import { DISCARDING, type Projection } from './projection.ts';
 
 /** The most of a part, unless a single event has more. */
 export interface PartLimits {
@@ -148,7 +148,7 @@ export async function readParts(
   if (from >= until) return 0;
   const cutter = new PartCutter([projection], small_parts > 0 ? FIRST_PARTS : BUILD_PART);
   let parts = 0;
-  for await (const event of log.readAll({ from, filter: { types: projection.types } })) {
+  for await (const event of log.readAll({ from, filter: { types: [...projection.types, DISCARDING] } })) {
     if (event.position > until) break;
     const part = cutter.add(event);
     taken += 1;

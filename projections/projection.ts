@@ -124,6 +124,9 @@ export function handlersOf<Handled extends Category, Page>(
 
 type Complete<Missing> = [Missing] extends [never] ? Projection : WithoutHandler<Missing>;
 
+/** Read by every build and every live run beside their own types, so that a discarded event is discarded after a rebuild too. */
+export const DISCARDING = 'ParkedEventDiscarded' satisfies EventType;
+
 /** A generation of a projection, to which events are applied. */
 export interface Target {
   readonly projection: Projection;

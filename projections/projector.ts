@@ -13,7 +13,7 @@ import { type Fence, Overtaken, openFence } from './fence.ts';
 import { rebuildReadable } from './later-events.ts';
 import { runLive } from './live-run.ts';
 import { adoptLog, otherLog } from './other-log.ts';
-import type { Projection } from './projection.ts';
+import { DISCARDING, type Projection } from './projection.ts';
 import { isOfStore } from './take-events.ts';
 
 export interface ProjectorOptions {
@@ -98,7 +98,7 @@ async function project(options: ProjectorOptions, committed: () => void): Promis
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
   const fence = await openFence(documents, signal, { follower: name, committed });
-  const types = [...new Set(projections.flatMap((projection) => projection.types))];
+  const types = [...new Set([...projections.flatMap((projection) => projection.types), DISCARDING])];
   await adoptLog({ ...options, fence, types });
   const { listing = openUrlListing(log) } = options;
   const { builder = THIS_THREAD, building: say = () => {} } = options;

@@ -2,6 +2,7 @@
 // error: only that projection goes on without it.
 import type { Logger } from 'pino';
 import type { RecordedEvent, SubscriptionBatch } from '../events/event-store.ts';
+import type { ParkedEventDiscarded } from '../events/service.ts';
 import { traced } from '../events/tracing.ts';
 import { EventFromLater, refuseLater } from '../events/unreadable.ts';
 import { type CollectionSpec, type Document, type Inside, TransactionTooLarge } from '../readmodels/documents.ts';
@@ -10,7 +11,7 @@ import type { UrlsOf } from './checked-urls.ts';
 import { type Beside, type Commit, type FenceChanges, Overtaken } from './fence.ts';
 import { type Inserts, insertAhead, insertInside } from './insert.ts';
 import { isHeavy } from './parts.ts';
-import type { OpenCollection, Target } from './projection.ts';
+import { DISCARDING, type OpenCollection, type Target } from './projection.ts';
 
 /** At most this many parked events of a generation are kept; further ones are only counted. */
 const MAX_PARKED = 1000;
@@ -77,6 +78,7 @@ async function take(
         if (beside) await target.projection.retract?.(events[0]!, openIn(inside, target.generation));
         await park(target, events[0]!, error, inside);
       }
+      for (const target of options.targets) await dropDiscarded(target, events, inside);
       return reached(inside, part);
     });
   } catch (error) {
@@ -165,6 +167,22 @@ export function isOfStore(error: unknown): boolean {
 export async function stateIn(inside: Inside, name: string) {
   const states = await inside.collection(projectionStates);
   return { states, state: projectionState(name, await states.get(name)) };
+}
+
+/** Removes the parked events that an operator discarded from those that the read model lacks. */
+async function dropDiscarded(target: Target, events: readonly RecordedEvent[], inside: Inside): Promise<void> {
+  const { projection, generation, counter } = target;
+  for (const { type, data } of events) {
+    if (type !== DISCARDING) continue;
+    const discarded = data as ParkedEventDiscarded;
+    if (discarded.projection !== projection.name) continue;
+    const parked = await inside.collection(parkedEvents);
+    const _id = `${projection.name}/${generation}/${discarded.event_id}`;
+    if ((await parked.get(_id)) === null) continue;
+    await parked.write([{ delete: _id }]);
+    const { states } = await stateIn(inside, projection.name);
+    await states.write([{ update: projection.name, set: { $inc: { [counter]: -1 } } }]);
+  }
 }
 
 async function park(target: Target, event: RecordedEvent, error: unknown, inside: Inside): Promise<void> {

@@ -71,6 +71,12 @@ const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> | null } & Readon
     facts: ({ data: { job_id, owner_id, rerun_of, credits_allocated } }) =>
       rerun_of === undefined ? null : { user_id: owner_id, target: job_id, details: { rerun_of, credits_allocated } },
   },
+  ParkedEventDiscarded: {
+    action: 'parked_event_discarded',
+    facts: ({ data: { projection, type, stream, revision, reason } }) => ({
+      ...{ target: projection, reason, details: { type, stream, revision } },
+    }),
+  },
   LogsDeleted: { action: 'logs_deleted', facts: ({ data }) => ({ details: data }) },
   LogDeleted: {
     action: 'log_deleted',

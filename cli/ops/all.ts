@@ -11,7 +11,7 @@ import { ledgerSignHead } from './ledger-sign-head.ts';
 import { ledgerStatement } from './ledger-statement.ts';
 import { ledgerTrialBalance } from './ledger-trial-balance.ts';
 import { ledgerVerify } from './ledger-verify.ts';
-import { parkList, parkRetry } from './park.ts';
+import { parkDiscard, parkList, parkRetry } from './park.ts';
 import { paymentsReconcile } from './payments-reconcile.ts';
 import { projectionsDiff } from './projections-diff.ts';
 import { projectionsList } from './projections-list.ts';
@@ -34,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   projectionsRebuild,
   parkList,
   parkRetry,
+  parkDiscard,
   fsck,
   storeCompact,
   eventsTail,

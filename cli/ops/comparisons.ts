@@ -13,7 +13,7 @@ export function textOfComparison({ documents, differing, differences }: Omit<Com
   ];
 }
 
-function textOfDifference({ collection, id, kind, fields }: Difference): string {
+export function textOfDifference({ collection, id, kind, fields }: Difference): string {
   if (kind === 'missing') return `${collection} ${id} is missing`;
   return kind === 'surplus' ? `${collection} ${id} is not in the log` : `${collection} ${id}: ${fields.join(', ')}`;
 }

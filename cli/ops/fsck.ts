@@ -1,14 +1,5 @@
 // `fsck`: compares the documents of every job and every ledger with the log, and audits the log's own settlements.
-import {
-  addTo,
-  type Expected,
-  factsOfResult,
-  factsOfTransaction,
-  nothing,
-  openExpected,
-  type Tallied,
-  TRANSACTIONS_AT_ONCE,
-} from '../../audit/expected-documents.ts';
+import { type Expected, openExpected } from '../../audit/expected-documents.ts';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { REMOVES_RESULTS } from '../../audit/source.ts';
 import { openSpill } from '../../audit/spill.ts';
@@ -16,39 +7,42 @@ import { BEGINNING, type EventStore, type Position } from '../../events/event-st
 import { openUrlListing } from '../../events/url-listing.ts';
 import { creditsProjection } from '../../projections/credits.ts';
 import { jobsProjection } from '../../projections/jobs.ts';
-import { balances, transactions } from '../../readmodels/credits.ts';
-import type { CollectionSpec, Document, Reading } from '../../readmodels/documents.ts';
-import { jobs } from '../../readmodels/jobs.ts';
-import { inGeneration } from '../../readmodels/projection-state.ts';
-import { results, toResult } from '../../readmodels/results.ts';
-import { jobStats } from '../../readmodels/stats.ts';
+import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { closing } from '../closing.ts';
 import { showProgress } from '../progress.ts';
-import { type Command, EXIT } from './command.ts';
+import { type Command, EXIT, type Run } from './command.ts';
+import { type Counts, compareWithLog } from './compare-with-log.ts';
+import { textOfDifference } from './comparisons.ts';
 import { GRACE, graceOf } from './ledger-options.ts';
 import { placeOf, unitOf } from './log-progress.ts';
 import { openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
-import { openWrittenLog } from './open-log.ts';
-import { openSteadyReads, type SteadyReads } from './steady-reads.ts';
+import { openDecodedLog, openWrittenLog } from './open-log.ts';
+import { projectionsOf } from './projection-names.ts';
+import { diffAll } from './projections-diff.ts';
+import { openSteadyReads } from './steady-reads.ts';
 import { count } from './text.ts';
 
 /** What differs: printed up to this number, and counted. */
 const SHOWN = 1_000;
 
-interface Report {
+interface Report extends Counts {
   position: Position;
-  jobs: number;
-  results: number;
-  accounts: number;
-  transactions: number;
+  /** Documents of all read models that were compared one by one. */
+  documents: number;
+  /** Read models that there are no documents of. */
+  not_compared: string[];
   found: string[];
   differing: number;
 }
 
 export const fsck: Command = {
   name: 'fsck',
-  summary: 'compare counters, results, ledgers and settlements of every job with the log, and name what differs',
-  options: { grace: GRACE },
+  summary:
+    'compare every document with the log, audit its ledgers and settlements, and name all that differs (TMPDIR needs room for the documents)',
+  options: {
+    grace: GRACE,
+    quick: { type: 'boolean', means: 'compare the documents of jobs and ledgers only, without a temporary copy' },
+  },
   async run(run) {
     const grace_ms = graceOf(run);
     await using log = closing((await openWrittenLog(run)).log);
@@ -60,11 +54,15 @@ export const fsck: Command = {
       results: 0,
       accounts: 0,
       transactions: 0,
+      documents: 0,
+      not_compared: [],
       found: [],
       differing: 0,
     };
-    const say = (message: string) => {
+    const named = new Set<string>();
+    const say = (message: string, of: readonly string[] = []) => {
       report.differing += 1;
+      for (const each of of) named.add(each);
       if (report.found.length < SHOWN) report.found.push(message);
     };
     await using audit = closing(
@@ -83,16 +81,52 @@ export const fsck: Command = {
     const look = () => ({ total: placeOf(checkpoint), done: placeOf(reader.position) });
     const shown = showProgress(look, run.err, unitOf(checkpoint));
     await reader.advance(checkpoint).finally(() => shown.stop());
-    await compare({ documents, steady, expected, advance: reader.advance, say, report });
+    await compareWithLog({ documents, steady, expected, advance: reader.advance, say, report });
     for await (const { stream } of log.readAll({ from: reader.position, filter: { types: REMOVES_RESULTS } })) {
       audit.deletedLater(stream.slice('job-'.length));
     }
     audit.finish(true);
+    await parkedIn(documents, say);
+    if (run.values.quick !== true) await compareAll(run, documents, { named, say, report });
     report.position = reader.position;
     run.out.write(run.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
     return report.differing > 0 ? EXIT.violation : EXIT.clean;
   },
 };
+
+/** Every document of every read model. What `named` has was told with its values. */
+async function compareAll(
+  run: Run,
+  documents: ReadDocuments,
+  { named, say, report }: { named: ReadonlySet<string>; say(message: string): void; report: Report },
+): Promise<void> {
+  await using log = closing(await openDecodedLog(run));
+  for await (const found of diffAll(run, log, documents, projectionsOf(run))) {
+    if (found.compared === null) {
+      report.not_compared.push(found.name);
+      continue;
+    }
+    const { documents: compared, differing, differences } = found.compared;
+    report.documents += compared;
+    const told = differences.filter(({ collection, id }) => isNamed(named, collection, id));
+    for (const difference of differences) {
+      if (!told.includes(difference)) say(`${found.name}: ${textOfDifference(difference)}`);
+    }
+    const more = differing - differences.length;
+    if (more > 0) say(`${found.name}: ${count(more, 'more document differs', 'more documents differ')}`);
+  }
+}
+
+/** The ids of results and transactions begin with those of their job and user. */
+const isNamed = (named: ReadonlySet<string>, collection: string, id: string) =>
+  named.has(`${collection} ${id}`) || named.has(`${collection} ${id.slice(0, Math.max(0, id.lastIndexOf(':')))}`);
+
+async function parkedIn(documents: ReadDocuments, say: (message: string) => void): Promise<void> {
+  for (const stored of await documents.reading(projectionStates).find({})) {
+    const { _id, parked } = projectionState(stored._id, stored);
+    if (parked > 0) say(`${_id}: lacks ${count(parked, 'event')} that it could not take: \`park list\` names them`);
+  }
+}
 
 type Take = (event: Parameters<Expected['take']>[0]) => Promise<void>;
 
@@ -115,229 +149,12 @@ function openReader(log: EventStore, take: Take) {
   };
 }
 
-interface Parts {
-  documents: ReadDocuments;
-  steady: SteadyReads;
-  expected: Expected;
-  advance: (until: Position) => Promise<void>;
-  say: (message: string) => void;
-  report: Report;
-}
-
-const ANYTHING = undefined;
-
-/** What a document, or a few together, hold, and what the log says of them. */
-interface Subject {
-  /** For a person. */
-  name: string;
-  /** Reads what the documents hold. */
-  read: () => Promise<unknown>;
-  /** What the log says, as far as it was read. */
-  expect: () => unknown;
-}
-
-async function compare({ documents, steady, expected, advance, say, report }: Parts): Promise<void> {
-  const { generations } = steady.first;
-  const live = <T extends Document>(projection: string, spec: CollectionSpec<T>): Reading<T> =>
-    documents.reading(inGeneration(spec, generations[projection]!));
-  const [job_documents, stats] = [live('jobs', jobs), live('jobs', jobStats)];
-  const [result_documents, balance_documents] = [live('jobs', results), live('credits', balances)];
-  const transaction_documents = live('credits', transactions);
-
-  /** What looks different may only have moved, so it is read again where both are at one position. */
-  async function judge({ name, read, expect }: Subject): Promise<void> {
-    for (;;) {
-      const found = await steady.read(read);
-      // A projector writes so often that no read comes between: the next may.
-      if (found === null) continue;
-      await advance(found.at.checkpoint);
-      const message = differenceOf(found.found, expect());
-      if (message !== null) say(`${name}: ${message}`);
-      return;
-    }
-  }
-  const jobOf = (job_id: string) => {
-    const job = expected.jobs.get(job_id);
-    return job === undefined || job.is_deleted ? null : job;
-  };
-
-  /** Whether the log says what results the job has. */
-  const hasResults = (job_id: string) => jobOf(job_id)?.has_expired === false;
-
-  const subjectOfJob = (job_id: string): Subject => ({
-    name: `job ${job_id}`,
-    async read() {
-      const [document, counted] = [await job_documents.get(job_id), await stats.get(job_id)];
-      if (document === null) return null;
-      const { status, total_urls, completed_urls, credits_allocated, credits_refunded } = document;
-      const { checked_urls = 0, broken_urls = 0, soft_404_urls = 0, verdicts = {} } = counted ?? {};
-      const counters = { checked_urls, broken_urls, soft_404_urls, verdicts: sorted(verdicts) };
-      return { status, total_urls, completed_urls, credits_allocated, credits_refunded, ...counters };
-    },
-    expect() {
-      const job = jobOf(job_id);
-      if (job === null) return null;
-      const { batch_size: _, is_deleted: _is_deleted, has_expired: _has_expired, verdicts, ...counters } = job;
-      return { ...counters, verdicts: sorted(verdicts) };
-    },
-  });
-  const subjectOfBatch = (job_id: string, batch: number): Subject => {
-    const size = expected.jobs.get(job_id)?.batch_size ?? 0;
-    const [from, to] = [batch * size, (batch + 1) * size];
-    return {
-      name: `results ${from} to ${to - 1} of job ${job_id}`,
-      async read() {
-        const tallied = nothing();
-        const found = await result_documents.find({ job_id, index: { $gte: from, $lt: to } });
-        for (const stored of found) addTo(tallied, factsOfResult(toResult(stored)));
-        return tallied;
-      },
-      // The results of a deleted or expired job go when its purge comes to them.
-      expect: () => (!hasResults(job_id) ? ANYTHING : (expected.results.get(`${job_id}/${batch}`) ?? nothing())),
-    };
-  };
-  const subjectOfAccount = (user_id: string): Subject => ({
-    name: `ledger of ${user_id}`,
-    async read() {
-      const document = await balance_documents.get(user_id);
-      return { balance: document?.balance ?? 0, hash: document?.hash ?? '' };
-    },
-    expect() {
-      const { balance = 0, hash = '' } = expected.accounts.get(user_id) ?? {};
-      return { balance, hash };
-    },
-  });
-  const subjectOfTransactions = (user_id: string, place: number): Subject => {
-    const [from, to] = [place * TRANSACTIONS_AT_ONCE, (place + 1) * TRANSACTIONS_AT_ONCE];
-    return {
-      name: `transactions ${from} to ${to - 1} of ${user_id}`,
-      async read() {
-        const tallied = nothing();
-        const number = { $gte: from, $lt: to };
-        const found = await transaction_documents.find({ user_id, number }, { sort: { number: -1 } });
-        for (const document of found) addTo(tallied, factsOfTransaction(document.number, document));
-        return tallied;
-      },
-      expect: () => expected.transactions.get(`${user_id}/${place}`) ?? nothing(),
-    };
-  };
-
-  /** Judges what is not as the log says at the first look. */
-  async function look(found: unknown, subject: Subject): Promise<void> {
-    if (differenceOf(found, subject.expect()) !== null) await judge(subject);
-  }
-
-  for await (const { _id } of job_documents.stream({})) if (jobOf(_id) === null) await judge(subjectOfJob(_id));
-  for (const job_id of keysOf(expected.jobs)) {
-    report.jobs += 1;
-    const subject = subjectOfJob(job_id);
-    await look(await subject.read(), subject);
-  }
-  const strange = new Set<string>();
-  const batches = tallyChunks(
-    result_documents.stream({}),
-    (result) =>
-      `${result.job_id}/${Math.floor(result.index / (expected.jobs.get(result.job_id)?.batch_size ?? Infinity))}`,
-    (result) => factsOfResult(toResult(result)),
-  );
-  const seen_batches = new Set<string>();
-  for await (const [key, tallied] of batches) {
-    report.results += tallied.documents;
-    seen_batches.add(key);
-    const [job_id, batch] = partsOf(key);
-    if (expected.jobs.get(job_id) === undefined) {
-      // It may have been made since the log was read.
-      const known = {
-        expect: () => (expected.jobs.get(job_id) === undefined ? null : ANYTHING),
-        read: async () => 'results',
-      };
-      if (!strange.has(job_id)) await judge({ name: `results of job ${job_id}`, ...known });
-      strange.add(job_id);
-    } else if (hasResults(job_id)) await look(tallied, subjectOfBatch(job_id, batch));
-  }
-  for (const key of keysOf(expected.results)) {
-    const [job_id, batch] = partsOf(key);
-    if (!seen_batches.has(key) && hasResults(job_id)) await judge(subjectOfBatch(job_id, batch));
-  }
-
-  for await (const { _id } of balance_documents.stream({})) {
-    if (expected.accounts.get(_id) === undefined) await judge(subjectOfAccount(_id));
-  }
-  for (const user_id of keysOf(expected.accounts)) {
-    report.accounts += 1;
-    const subject = subjectOfAccount(user_id);
-    await look(await subject.read(), subject);
-  }
-  const seen_transactions = new Set<string>();
-  const chunks = tallyChunks(
-    transaction_documents.stream({}, { sort: { user_id: 1, number: -1 } }),
-    ({ user_id, number }) => `${user_id}/${Math.floor(number / TRANSACTIONS_AT_ONCE)}`,
-    (document) => factsOfTransaction(document.number, document),
-  );
-  for await (const [key, tallied] of chunks) {
-    report.transactions += tallied.documents;
-    seen_transactions.add(key);
-    await look(tallied, subjectOfTransactions(...partsOf(key)));
-  }
-  for (const key of keysOf(expected.transactions)) {
-    if (!seen_transactions.has(key)) await judge(subjectOfTransactions(...partsOf(key)));
-  }
-}
-
-/** @example partsOf('a/b/3') // ['a/b', 3] */
-function partsOf(key: string): [id: string, number: number] {
-  const at = key.lastIndexOf('/');
-  return [key.slice(0, at), Number(key.slice(at + 1))];
-}
-
-/** All at once, because the map may not be used while it is gone through. */
-const keysOf = (map: { entries(): Iterable<[string, unknown]> }): string[] => Array.from(map.entries(), ([key]) => key);
-
-/** Sums up documents that come one after the other and have one key. */
-async function* tallyChunks<T>(
-  documents: AsyncIterable<T>,
-  keyOf: (document: T) => string,
-  factsOf: (document: T) => readonly unknown[],
-): AsyncGenerator<[key: string, tallied: Tallied]> {
-  let key: string | null = null;
-  let tallied = nothing();
-  for await (const document of documents) {
-    const next = keyOf(document);
-    if (key !== null && next !== key) {
-      yield [key, tallied];
-      tallied = nothing();
-    }
-    key = next;
-    addTo(tallied, factsOf(document));
-  }
-  if (key !== null) yield [key, tallied];
-}
-
-const sorted = (counts: Readonly<Record<string, number>>) =>
-  Object.fromEntries(Object.entries(counts).sort(([one], [other]) => (one < other ? -1 : 1)));
-
-/** Null when they are equal. */
-function differenceOf(found: unknown, expected: unknown): string | null {
-  if (expected === ANYTHING || JSON.stringify(found) === JSON.stringify(expected)) return null;
-  if (expected === null) return 'the log has no such job';
-  if (found === null) return 'there is no document';
-  const [one, other] = [found, expected] as Record<string, unknown>[] as [
-    Record<string, unknown>,
-    Record<string, unknown>,
-  ];
-  const differing = Object.keys(other).filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
-  if (differing.length === 0) return null;
-  if (differing.includes('documents')) return `there are ${one.documents}, the log has ${other.documents}`;
-  if (differing.includes('sum')) return 'they are not as the log has them';
-  return differing
-    .map((name) => `${name} is ${JSON.stringify(one[name])}, the log has ${JSON.stringify(other[name])}`)
-    .join('; ');
-}
-
-function textOf({ position, found, differing, ...counts }: Report): string {
+function textOf({ position, found, differing, not_compared, ...counts }: Report): string {
   const lines = [
     `compared at position ${position || '(the beginning)'}: ${count(counts.jobs, 'job')}, ${count(counts.results, 'result')}`,
     `  ${count(counts.accounts, 'ledger')}, ${count(counts.transactions, 'transaction')}`,
+    ...(counts.documents > 0 ? [`  ${count(counts.documents, 'document')} of all read models`] : []),
+    ...not_compared.map((name) => `not compared: ${name} has no documents yet`),
     ...found,
     ...(differing > found.length ? [`… and ${count(differing - found.length, 'more', 'more')}`] : []),
     differing === 0 ? 'ok: the documents are as the log says' : count(differing, 'difference'),

@@ -1,11 +1,18 @@
-// `park list` and `park retry`: the events that a projection could not take.
+// `park list`, `park retry` and `park discard`: the events that a projection could not take.
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { discardParked } from '../../commands/parked-events.ts';
+import { MAX_DISCARD_REASON_CHARS } from '../../events/service.ts';
 import {
   type ParkedEvent,
   parkedEvents,
   projectionState,
   projectionStates,
 } from '../../readmodels/projection-state.ts';
+import { openStores } from '../../service/stores.ts';
+import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
+import { assertUsedLog } from '../used-log.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { openDocumentsToRead } from './open-documents.ts';
 import { namedProjections, projectionsOf } from './projection-names.ts';
@@ -45,6 +52,45 @@ const factsOf = ({ _id, generation: _, ...facts }: ParkedEvent) => facts;
 
 const textOfEvent = ({ projection, version, position, stream, revision, type, error }: ParkedEvent) =>
   `${projection} (version ${version}) at position ${position}, ${stream} ${revision}: ${type}\n  ${error.split('\n')[0]}\n`;
+
+export const parkDiscard: Command = {
+  name: 'park discard',
+  arguments: 'NAME POSITION',
+  summary: 'let a read model do without an event that it parked, for good; the audit lists it (this appends an event)',
+  options: { reason: { type: 'string', value: 'TEXT', means: 'why the read model may lack it' } },
+  async run(run) {
+    const [name, given] = run.arguments as [string, string];
+    const { reason } = run.values as { reason?: string };
+    if (reason === undefined || reason.trim() === '' || reason.length > MAX_DISCARD_REASON_CHARS)
+      throw new UsageError(`--reason TEXT: it needs one of at most ${MAX_DISCARD_REASON_CHARS} characters`);
+    const position = /^\d{1,16}$/.test(given) ? given.padStart(16, '0') : given;
+    const discarded = await parkedAt(run, name, position);
+    const config = readConfig(run.env);
+    const logger = pino({ level: 'silent' });
+    const opening = { of: 'others', signal: AbortSignal.timeout(30_000), waiting: () => {} } as const;
+    await assertUsedLog(config, logger, opening);
+    await using stores = closing(await openStores(config, logger, opening));
+    const command_id = randomUUID();
+    const context = { command_id, causation_id: command_id, actor: 'admin:park', now: Date.now() };
+    await discardParked(stores.log, { ...discarded, reason }, context);
+    run.out.write(
+      run.json
+        ? `${JSON.stringify({ ...discarded, reason })}\n`
+        : `${name} does without the event at position ${position}, as soon as its projector has read so\n`,
+    );
+    return EXIT.clean;
+  },
+};
+
+/** The parked event of a live read model. Throws `UsageError`. */
+async function parkedAt(run: Run, name: string, position: string) {
+  await using documents = closing(await openDocumentsToRead(run));
+  const { generation } = projectionState(name, await documents.reading(projectionStates).get(name));
+  const [found] = await documents.reading(parkedEvents).find({ projection: name, generation, position });
+  if (!found) throw new UsageError(`${name} has parked no event at position ${position}: \`park list\` names them`);
+  const { projection, event_id, type, stream, revision } = found;
+  return { projection, event_id, type, stream, revision, position };
+}
 
 export const parkRetry: Command = {
   name: 'park retry',

@@ -11,11 +11,11 @@ export const projectionsOf = ({ env }: Pick<Run, 'env'>): readonly Projection[] 
   ...openWorkerLogFollower(readConfig(env)).projections,
 ];
 
-/** The projections of the arguments, or with `--all` every one. Throws `UsageError`. */
-export function namedProjections(run: Run): readonly Projection[] {
+/** The projections of the arguments, or every one: with `--all`, or without either where `is_all_usual`. Throws `UsageError`. */
+export function namedProjections(run: Run, is_all_usual = false): readonly Projection[] {
   const all = projectionsOf(run);
   const names = run.arguments;
-  const is_all = run.values.all === true;
+  const is_all = run.values.all === true || (is_all_usual && names.length === 0);
   if (is_all === names.length > 0) throw new UsageError('it needs the names of projections, or --all');
   if (is_all) return all;
   const unknown = names.find((name) => !all.some((projection) => projection.name === name));

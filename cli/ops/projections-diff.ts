@@ -10,7 +10,7 @@ import { openUrlListing } from '../../events/url-listing.ts';
 import { compareDocuments } from '../../projections/compare.ts';
 import type { Projection, Read } from '../../projections/projection.ts';
 import { openReplica } from '../../projections/replica.ts';
-import { type Comparison, inGeneration } from '../../readmodels/projection-state.ts';
+import { type Comparison, followerOf, inGeneration, projectorStates } from '../../readmodels/projection-state.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { showProgress } from '../progress.ts';
@@ -28,20 +28,45 @@ export const projectionsDiff: Command = {
   summary: 'compare each live document with what the log makes of it, in a temporary file of that size (TMPDIR)',
   options: { all: ALL },
   async run(run) {
-    const projections = namedProjections(run);
+    const projections = namedProjections(run, true);
     exitAtInterrupts();
     await using log = closing(await openDecodedLog(run));
     await using documents = closing(await openDocumentsToRead(run));
-    const compared: (Comparison & { name: string })[] = [];
-    for (const projection of projections) {
-      const found = { name: projection.name, ...(await diff(run, log, documents, projection)) };
-      compared.push(found);
-      if (!run.json) run.out.write(`${[`${found.name}:`, ...textOfComparison(found)].join('\n  ')}\n`);
+    const found: Diff[] = [];
+    for await (const one of diffAll(run, log, documents, projections)) {
+      found.push(one);
+      if (one.compared === null) run.err.write(`${one.name} has no documents yet\n`);
+      else if (!run.json) run.out.write(textOf(one.name, one.compared));
     }
+    const compared = found.map(({ name, compared }) => ({ name, ...compared }));
     if (run.json) run.out.write(`${JSON.stringify({ projections: compared }, null, 2)}\n`);
-    return compared.every(({ differing }) => differing === 0) ? EXIT.clean : EXIT.violation;
+    return found.every(({ compared }) => (compared?.differing ?? 0) === 0) ? EXIT.clean : EXIT.violation;
   },
 };
+
+interface Diff {
+  name: string;
+  /** Null of a read model that nobody has built yet. */
+  compared: Comparison | null;
+}
+
+const textOf = (name: string, compared: Comparison) => `${[`${name}:`, ...textOfComparison(compared)].join('\n  ')}\n`;
+
+/** Compares one after the other. Where one is named, it must have documents. */
+export async function* diffAll(
+  run: Run,
+  log: EventStore,
+  documents: ReadDocuments,
+  projections: readonly Projection[],
+): AsyncGenerator<Diff> {
+  const followers = new Set((await documents.reading(projectorStates).find({})).map(({ _id }) => _id));
+  for (const projection of projections) {
+    const { name } = projection;
+    // Who follows the log for this one alone has not begun.
+    const is_unbuilt = run.arguments.length === 0 && !followers.has(followerOf(name));
+    yield { name, compared: is_unbuilt ? null : await diff(run, log, documents, projection) };
+  }
+}
 
 async function diff(run: Run, log: EventStore, documents: ReadDocuments, projection: Projection): Promise<Comparison> {
   const { name } = projection;

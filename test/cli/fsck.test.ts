@@ -1,5 +1,7 @@
 // `npm run ops -- fsck`: it names what the documents of jobs and ledgers hold otherwise than the log says, and nothing else.
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import type { EventStore } from '../../events/event-store.ts';
 import { urlsStream } from '../../events/streams.ts';
@@ -7,8 +9,10 @@ import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import { balances, transactions } from '../../readmodels/credits.ts';
 import type { CollectionSpec, Document, Write } from '../../readmodels/documents.ts';
 import { jobs } from '../../readmodels/jobs.ts';
+import { projectionStates } from '../../readmodels/projection-state.ts';
 import { resultId, results } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
+import { fillAnalysed } from '../support/analysed-log.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
 import { openLive, projectedFolder, withDocuments } from '../support/projected-folder.ts';
 import { opsHere } from '../support/run-ops.ts';
@@ -109,3 +113,52 @@ test('fsck audits the settlements of the log, and ends with 2 where it has no do
   await withDocuments(bare, (documents) => documents.drop('projector_states'));
   t.is((await fsck(bare)).code, 2);
 });
+
+test('fsck names a document that is missing of every collection, a parked event and an entry that was changed', async (t) => {
+  t.timeout(300_000);
+  const DATA_DIR = await projectedFolder(t, async (log) => {
+    await fillAnalysed(log);
+    await fillLedger(log);
+  });
+  const planted: string[] = [];
+  await withDocuments(DATA_DIR, async (documents) => {
+    for (const { name, collections } of ALL_PROJECTIONS) {
+      for (const spec of collections as readonly CollectionSpec<Document>[]) {
+        const live = await openLive(documents, name, spec);
+        const [first] = await live.find({}, { limit: 1 });
+        if (!first) continue;
+        await live.write([{ delete: first._id }]);
+        planted.push(`${spec.name} ${first._id}`);
+      }
+    }
+    const states = await documents.collection(projectionStates);
+    await states.write([{ update: 'shares', set: { $set: { parked: 1 } } }]);
+  });
+  const db = new DatabaseSync(join(DATA_DIR, 'events.db'));
+  db.exec("UPDATE events SET data = replace(data, '\"amount\":-25', '\"amount\":-24') WHERE type = 'CreditsReserved'");
+  db.close();
+  t.true(planted.length >= 20, planted.join(', '));
+
+  const { code, stdout, stderr } = await fsck(DATA_DIR, '--json');
+  t.is(code, 1, stderr);
+  const { found, not_compared } = JSON.parse(stdout) as { found: string[]; not_compared: string[] };
+  t.deepEqual(not_compared, ['worker_log']);
+  const isNamed = (document: string) => {
+    const [collection, id] = document.split(' ') as [string, string];
+    // Documents of jobs and ledgers are named by the job, the batch or the user.
+    return found.some(
+      (line) => line.includes(`${document} is missing`) || (OWN.test(collection) && line.includes(id.slice(0, 3))),
+    );
+  };
+  t.deepEqual(
+    planted.filter((document) => !isNamed(document)),
+    [],
+  );
+  t.true(found.some((line) => /^shares: lacks 1 event that it could not take/.test(line)));
+  t.true(
+    found.some((line) => /: 1000 and -24 make 975 \(balance\)$/.test(line)),
+    found.join('\n'),
+  );
+});
+
+const OWN = /^(?:jobs|job_stats|results|balances|transactions)$/;

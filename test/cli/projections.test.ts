@@ -10,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
+import { auditTrail } from '../../readmodels/audit.ts';
 import { balances, transactions } from '../../readmodels/credits.ts';
 import { jobs } from '../../readmodels/jobs.ts';
 import { PROJECTOR, projectionStates, projectorStates } from '../../readmodels/projection-state.ts';
@@ -183,7 +184,12 @@ test('projections diff finds nothing where nothing differs, also in documents th
   const { code, stdout, stderr } = await diff;
   t.is(code, 0, stdout + stderr);
   t.is(JSON.parse(stdout).projections.length, names.length);
-  t.regex((await ops(DATA_DIR, 'projections', 'diff', '--all')).stderr, /worker_log has no documents yet/);
+  for (const all of [['--all'], []]) {
+    const { stderr, ...ended } = await ops(DATA_DIR, 'projections', 'diff', '--json', ...all);
+    t.is(ended.code, 0, ended.stdout);
+    t.is(JSON.parse(ended.stdout).projections.length, names.length + 1);
+    t.regex(stderr, /worker_log has no documents yet/);
+  }
 });
 
 test('park list names the events that a projection could not take, and park retry takes them in their place', async (t) => {
@@ -215,6 +221,41 @@ test('park list names the events that a projection could not take, and park retr
     const { code, stdout } = await ops(DATA_DIR, 'park', command);
     t.deepEqual([code, stdout], [0, 'no event is parked\n']);
   }
+});
+
+test('park discard lets a read model do without an event, also after a rebuild, and the audit lists it', async (t) => {
+  const broken = { id: randomUUID(), type: 'DomainBlocked', data: null as never };
+  const metadata = { command_id: 'c', causation_id: 'c', actor: 'admin:a', at: '2026-01-31T09:00:00Z' };
+  const DATA_DIR = await projectedFolder(t, async (log) => {
+    await log.append('service-log', 'no_stream', [
+      { id: randomUUID(), type: 'LogIdentified', data: { log_id: randomUUID() }, metadata },
+    ]);
+    await log.append('blocklist-domains', 'no_stream', [{ ...broken, metadata }]);
+  });
+  const { events, parked } = JSON.parse((await ops(DATA_DIR, 'park', 'list', '--json')).stdout);
+  const { projection, position } = events.find(
+    (event: { projection: string }) => event.projection === 'blocked_domains',
+  );
+  const discard = (...args: string[]) => ops(DATA_DIR, 'park', 'discard', ...args);
+  t.regex((await discard(projection, position)).stderr, /--reason TEXT/);
+  t.regex((await discard(projection, '99', '--reason', 'x')).stderr, /has parked no event at position/);
+  t.regex((await discard('jobs', position, '--reason', 'x')).stderr, /jobs has parked no event/);
+  for (const _ of ['once', 'twice']) {
+    const done = await discard(projection, String(Number(position)), '--reason', 'written by a test');
+    t.is(done.code, 0, done.stderr);
+  }
+  const logged = await opsHere(['events', 'count', '--type', 'ParkedEventDiscarded'], { DATA_DIR });
+  t.is(logged.stdout, '1\n');
+  for (const rebuilds of [['audit'], ['blocked_domains']]) {
+    t.is((await ops(DATA_DIR, 'projections', 'rebuild', ...rebuilds)).code, rebuilds.includes('audit') ? 1 : 0);
+    const still = JSON.parse((await ops(DATA_DIR, 'park', 'list', '--json')).stdout);
+    t.is(still.parked, parked - 1);
+    t.false(still.events.some((event: { projection: string }) => event.projection === projection));
+  }
+  const entry = await withDocuments(DATA_DIR, async (documents) =>
+    (await openLive(documents, 'audit', auditTrail)).find({ action: 'parked_event_discarded' }),
+  );
+  t.like(entry[0], { admin: 'park', target: 'blocked_domains', reason: 'written by a test' });
 });
 
 test('a rebuild continues without an event of a later version, and names it', async (t) => {

@@ -22,7 +22,7 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ],
   'balances.sql': [
     ['ann', 192, 0, '2026-02-04T08:00:00.000Z'],
-    ['bob', 88, 0, '2026-01-06T09:00:00.000Z'],
+    ['ben', 88, 0, '2026-01-06T09:00:00.000Z'],
   ],
   'broken-rate-by-host-and-week.sql': [
     ['c.example', '2026-01-05', 1, 100],
@@ -45,17 +45,17 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['paid', 2],
   ],
   'largest-users.sql': [
-    ['bob', 1, 12, 1, 0],
+    ['ben', 1, 12, 1, 0],
     ['ann', 3, 8, 3, 37.5],
   ],
   'latency-by-checker.sql': [
-    ['bob', 12, 65, 114.5, 120],
+    ['ben', 12, 65, 114.5, 120],
     ['ann', 7, 20, 37, 40],
   ],
   'pauses.sql': [['owner', 1, 1, 30]],
   'redirect-targets.sql': [['b.example', 'new.example', 'permanent', 1, 1]],
   'reserved-and-refunded.sql': [
-    ['bob', 12, 0, 12],
+    ['ben', 12, 0, 12],
     ['ann', 8, 0, 8],
   ],
   'retried-urls.sql': [['c.example', 1, 3, 0]],

@@ -46,7 +46,7 @@ const JOBS: readonly Job[] = [
     ],
   },
   { ...{ job_id: 'feb-1', user: 'ann', day: '2026-02-03', seconds: 60 }, found: [['a.example', {}]] },
-  { ...{ job_id: 'jan-3', user: 'bob', day: '2026-01-06', seconds: 10 }, found: Array(12).fill(['b.example', {}]) },
+  { ...{ job_id: 'jan-3', user: 'ben', day: '2026-01-06', seconds: 10 }, found: Array(12).fill(['b.example', {}]) },
 ];
 
 export async function fillAnalysed(log: EventStore): Promise<void> {
@@ -102,22 +102,17 @@ export async function fillAnalysed(log: EventStore): Promise<void> {
 
   for (const [user, day] of [
     ['ann', '2026-01-01'],
-    ['bob', '2026-01-02'],
+    ['ben', '2026-01-02'],
     ['eve', '2026-02-01'],
   ] as const) {
     await add(`user-${user}`, `${day}T07:00:00.000Z`, 'UserRegistered', { user_id: user, email: null });
   }
   await add('subscription-ann', '2026-01-03T07:00:00.000Z', 'TrialStarted', {
-    ...{
-      plan: 'pro',
-      period_start: '2026-01-03T07:00:00.000Z',
-      period_end: '2026-02-03T07:00:00.000Z',
-      job_id: 'x',
-      reference_id: 'x',
-    },
+    ...{ plan: 'pro', credits: 100, job_id: 'x' },
+    ...{ period_start: '2026-01-03T07:00:00.000Z', period_end: '2026-02-03T07:00:00.000Z' },
   });
   await pay('ann', '2026-01-04', 'p1', 2900, 'pro');
-  await pay('bob', '2026-01-05', 'p2', 500, null);
+  await pay('ben', '2026-01-05', 'p2', 500, null);
   for (const { job_id, user, day, seconds, found } of JOBS) {
     const at = (second: number) => `${day}T09:00:${String(second).padStart(2, '0')}.000Z`;
     await entry(user, at(0), 'CreditsReserved', 'reservation', -found.length, job_id, {
