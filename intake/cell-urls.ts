@@ -38,7 +38,7 @@ const SEPARATORS = /[\s,;|\uff0c\uff1b\u3001]+/;
 const WRAPPING = new Set('<>()[]{}"\'`*\u201c\u201d\u2018\u2019\uff08\uff09\u300c\u300d\u3010\u3011\u300a\u300b');
 /** HTML or what is left of it, escaped or not. */
 const MARKUP =
-  /&(?:lt|gt|quot|apos|#0*(?:3[49]|47|61)|#x0*(?:2[27f]|3d)|amp;(?:amp|lt|gt|quot|#\d+));|&amp;(?=[\w[\]%.-]+=)|<[a-z!/]/i;
+  /&(?:lt|gt|quot|apos|nbsp|#0*(?:3[49]|47|61)|#x0*(?:2[27f]|3d)|amp;(?:amp|lt|gt|quot|#\d+));|&amp;(?=[\w[\]%.-]+=)|<[a-z!/]/i;
 /** HTML that was escaped is sometimes escaped again. */
 const MAX_ESCAPED = 3;
 /** What JSON, TeX, Markdown and files of properties put before a character that they would take for their own. */

@@ -10,6 +10,8 @@ export interface CsvOptions {
   delimiter: string | null;
   /** Characters of a record's cells together, without quotes; a character beyond ASCII may count for more. */
   max_row_chars: number;
+  /** Whether quotes are those of cells, the default, or of a text. */
+  has_quotes?: boolean;
 }
 
 export interface CsvRecord {
@@ -37,7 +39,8 @@ export async function* readRecords(
 ): AsyncGenerator<CsvRecord[]> {
   const { delimiter } = options;
   const max_row_chars = Math.min(PLAIN_PIECE_CHARS, options.max_row_chars / MAX_BYTES_A_CHAR);
-  const plain = { delimiter: delimiter ?? NO_DELIMITER, max_row_chars, max_columns: MAX_COLUMNS };
+  const { has_quotes = true } = options;
+  const plain = { delimiter: delimiter ?? NO_DELIMITER, max_row_chars, max_columns: MAX_COLUMNS, has_quotes };
   const breathe = breather();
   let rest = '';
   let row = 0;
@@ -69,19 +72,20 @@ interface Parser {
 }
 
 /** Opens csv-parse for the text behind the first `rows` rows. */
-function openParser({ delimiter, max_row_chars }: CsvOptions, rows: number): Parser {
+function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions, rows: number): Parser {
   let row = rows;
   let page: CsvRecord[] = [];
   const parser = parse({
     delimiter: delimiter ?? NO_DELIMITER,
     record_delimiter: ['\r\n', '\n', '\r'],
     ltrim: true,
+    quote: has_quotes ? '"' : null,
     relax_quotes: true,
     relax_column_count: true,
     ignore_last_delimiters: MAX_COLUMNS,
     max_record_size: max_row_chars,
     on_record(cells: string[]) {
-      page.push({ row: ++row, cells: cells.map(withoutQuotes) });
+      page.push({ row: ++row, cells: has_quotes ? cells.map(withoutQuotes) : cells });
       // csv-parse makes an unused Error for each record of another width than the first, at twenty times the cost of the
       // record. The reset makes each record the first.
       (parser.info as { records: number }).records = 0;

@@ -3,10 +3,10 @@
 // URLs in the text.
 import { isAttempt, urlsInCell } from './cell-urls.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
-import { withoutLooseEntities } from './loose-xml.ts';
+import { parseLooseXml } from './loose-xml.ts';
 import { type Cell, listSheet, type OpenedText, type Sheet, type Warning } from './sheet.ts';
 import { readText } from './text-source.ts';
-import { attributeOf, parseXml } from './xml.ts';
+import { attributeOf } from './xml.ts';
 
 /** Where a kind of XML has its URLs. */
 interface XmlKind {
@@ -57,8 +57,10 @@ const KINDS: Readonly<Record<string, XmlKind>> = {
   opml: {
     format: 'feed',
     entries: new Set(['outline']),
-    isText: () => false,
-    ofAttributes: (name, { htmlUrl, xmlUrl, url }) => (name === 'outline' ? [htmlUrl, xmlUrl, url] : []),
+    // Markup and quotes that are not escaped end a tag too early: what follows is text, and elements of HTML.
+    isText: (name) => name === 'outline',
+    ofAttributes: (name, { htmlUrl, xmlUrl, url, href }) =>
+      name === 'outline' ? [htmlUrl, xmlUrl, url] : name === 'a' ? [href] : [],
     texts_of: 'outline',
   },
   plist: {
@@ -91,11 +93,9 @@ export async function openFeed(file: OpenedText): Promise<Sheet> {
   });
 }
 
-const textOf = (...file: Parameters<typeof readText>) => withoutLooseEntities(readText(...file));
-
 async function rootOf({ source, encoding }: OpenedText): Promise<string | null> {
   let root: string | null = null;
-  const parsing = parseXml(textOf(source, encoding), { open: (name) => void (root ??= name) }, refuse);
+  const parsing = parseLooseXml(readText(source, encoding), { open: (name) => void (root ??= name) }, refuse);
   for await (const _ of parsing) if (root !== null) return root;
   return root;
 }
@@ -110,7 +110,8 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
   let value: string | null = null;
   /** The line of the last element, which is the row where the kind has no entries. */
   let line_of_element = 1;
-  const max_text_chars = kind === WHOLE ? MAX_TEXT_CHARS : limits.max_url_chars;
+  const has_texts = kind === WHOLE || kind.texts_of !== undefined;
+  const max_text_chars = has_texts ? MAX_TEXT_CHARS : limits.max_url_chars;
   const add = (text: string) => {
     const url = text.trim();
     if (url !== '' && (kind.format === 'sitemap' || url.includes(':')))
@@ -118,16 +119,16 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
   };
   const endText = () => {
     if (value === null) return;
-    if (kind !== WHOLE) add(value);
+    if (!has_texts) add(value);
     // A link may show its URL as its text.
     else for (const url of urlsIn(value)) if (url !== page.at(-1)?.value) add(url);
     value = null;
   };
-  const parsing = parseXml(
-    textOf(source, encoding),
+  const parsing = parseLooseXml(
+    readText(source, encoding),
     {
       open(name, attributes, line) {
-        if (kind === WHOLE) endText();
+        if (has_texts) endText();
         line_of_element = line;
         if (kind.entries.has(name)) row++;
         value = kind.isText(name, path.at(-1) ?? '', attributes) ? '' : null;
@@ -143,7 +144,7 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
       },
       close() {
         endText();
-        if (kind === WHOLE) value = '';
+        if (has_texts) value = '';
         path.pop();
       },
     },

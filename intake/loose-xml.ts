@@ -1,50 +1,65 @@
-// Makes XML that tools write badly well-formed: a bare `&`, entities that HTML has and XML has not, control characters.
-import { decodeHTML } from 'entities';
+// Parses XML as tools write it, and not as the standard has it: a bare `&` or `<`, control characters, quotes and markup in attributes. A
+// document that is cut off, too deep, or has entities of its own is refused.
+import { Parser } from 'htmlparser2';
+import { breather } from '../time/event-loop.ts';
+import { localName, MAX_CHARS_BETWEEN_TAGS, MAX_DEPTH, PIECE_CHARS, type Refuse, type XmlHandlers } from './xml.ts';
 
-const OPEN_CDATA = '<![CDATA[';
-const CLOSE_CDATA = ']]>';
-const MARK = /<!\[CDATA\[|\]\]>|&(?:#\d{1,7};|#x[\da-f]{1,6};|[a-z][a-z\d]{0,31};)?/gi;
-/** The longest mark that may begin at the end of a piece. */
-const MARK_CHARS = 40;
-const ENTITY = /^&(?:#\d+|#x[\da-f]+|lt|gt|amp|quot|apos);$/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: XML has no place for them
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;' };
 
-/** The same text in pieces without what no XML may hold; sections of CDATA stay as they are. */
-export async function* withoutLooseEntities(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  let is_cdata = false;
-  let declares = false;
-  const mended = (text: string) =>
-    text.replace(CONTROL, ' ').replace(MARK, (mark) => {
-      if (mark === OPEN_CDATA || mark === CLOSE_CDATA) is_cdata = mark === OPEN_CDATA;
-      return is_cdata || !mark.startsWith('&') ? mark : entity(mark, declares);
-    });
-  for await (const piece of pieces) {
-    const text = rest + piece;
-    const end = endOfMarks(text);
-    rest = text.slice(end);
-    declares ||= text.includes('<!ENTITY');
-    if (end > 0) yield mended(text.slice(0, end));
+/** As `parseXml` does. */
+export async function* parseLooseXml(
+  pieces: AsyncIterable<string>,
+  handlers: XmlHandlers,
+  refuse: Refuse,
+): AsyncGenerator<void> {
+  const breathe = breather();
+  let piece = '';
+  let piece_start = 0;
+  let counted_to = 0;
+  let line = 1;
+  let depth = 0;
+  let chars_since_tag = 0;
+  let is_cut = false;
+  let has_ended = false;
+  const countLines = (to: number) => {
+    for (let at = counted_to - piece_start; at < to - piece_start; at++) if (piece[at] === '\n') line++;
+    counted_to = Math.max(counted_to, to);
+  };
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        chars_since_tag = 0;
+        if (++depth > MAX_DEPTH) refuse('it is nested too deeply');
+        countLines(parser.endIndex);
+        handlers.open(localName(name), attributes, line);
+      },
+      onclosetag(name, is_implied) {
+        chars_since_tag = 0;
+        depth--;
+        is_cut ||= has_ended && is_implied;
+        handlers.close?.(localName(name));
+      },
+      ontext: (text) => handlers.text?.(text),
+      onprocessinginstruction(_name, data) {
+        if (data.includes('<!ENTITY')) refuse('it has entities of its own');
+      },
+    },
+    { xmlMode: true },
+  );
+  for await (const some of pieces) {
+    for (let at = 0; at < some.length; at += PIECE_CHARS) {
+      countLines(piece_start + piece.length);
+      piece_start += piece.length;
+      piece = some.slice(at, at + PIECE_CHARS).replace(CONTROL, ' ');
+      chars_since_tag += piece.length;
+      parser.write(piece);
+      if (chars_since_tag > MAX_CHARS_BETWEEN_TAGS) refuse('it has a text that is too long for a cell');
+      yield;
+      await breathe();
+    }
   }
-  if (rest !== '') yield mended(rest);
-}
-
-/** `declares`: whether the document has entities of its own, which the parser refuses. */
-function entity(mark: string, declares: boolean): string {
-  if (mark === '&') return '&amp;';
-  // The reference of a control character is as wrong as the character.
-  const text = decodeHTML(mark).replace(CONTROL, ' ');
-  if (ENTITY.test(mark) && text !== ' ') return mark.toLowerCase().startsWith('&#') ? mark.toLowerCase() : mark;
-  if (declares && text === mark) return mark;
-  return text.replace(/[&<]/g, (char) => ESCAPED[char]!);
-}
-
-/** Where the text may be cut without cutting a mark. */
-function endOfMarks(text: string): number {
-  const last = Math.max(0, text.length - MARK_CHARS);
-  const tail = text.slice(last);
-  const begun = Math.max(tail.lastIndexOf('&'), tail.lastIndexOf('<'), tail.search(/\]{1,2}$/));
-  return begun === -1 ? text.length : last + begun;
+  has_ended = true;
+  parser.end();
+  if (is_cut) refuse('it ends too early');
 }

@@ -5,6 +5,8 @@ const MAX_LABEL_CHARS = 1_000;
 const MAX_TARGET_CHARS = 4_096;
 const MAX_UNCLOSED = 1_000;
 
+const IS_URL = /^(?:https?:\/\/|www\.)\S+$/i;
+
 /** Puts `<url>` in place of each `[label](url "title")`, whose label is no URL to check. */
 export function withoutMarkdown(text: string): string {
   const done: string[] = [];
@@ -30,7 +32,11 @@ export function withoutMarkdown(text: string): string {
         .slice(label)
         .match(/<[^<>]*>/g)
         ?.join(' ') ?? '';
-    recent = `${recent.slice(0, label)}${pictures} <${targetOf(text.slice(at + 2, end))}> `;
+    const target = targetOf(text.slice(at + 2, end));
+    const shown = recent.slice(label).replace(/^!?\[/, '');
+    // Some take the places of the two for each other.
+    const is_swapped = IS_URL.test(shown) && !IS_URL.test(target);
+    recent = `${recent.slice(0, label)}${pictures} <${is_swapped ? shown : target}> `;
     from = end + 1;
     if (recent.length <= 2 * MAX_LABEL_CHARS) continue;
     done.push(recent.slice(0, -MAX_LABEL_CHARS));

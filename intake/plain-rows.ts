@@ -12,6 +12,8 @@ export interface PlainRowsOptions {
   max_row_chars: number;
   /** A row that may have more is not plain. */
   max_columns: number;
+  /** Whether a quote begins a cell of its own. Default: true. */
+  has_quotes?: boolean;
 }
 
 export interface PlainRows {
@@ -26,7 +28,8 @@ export interface PlainRows {
  * The rows at the beginning of a text, without spaces before cells. A plain row ends in LF or CRLF. Its cells begin with no quote, or are quoted
  * from their first character to their last, with each quote inside doubled.
  */
-export function plainRows(text: string, { delimiter, max_row_chars, max_columns }: PlainRowsOptions): PlainRows {
+export function plainRows(text: string, options: PlainRowsOptions): PlainRows {
+  const { delimiter, max_row_chars, max_columns, has_quotes = true } = options;
   const separator = delimiter.charCodeAt(0);
   const rows: string[][] = [];
   /** The cells of the row, the first `width` of them; a row gets a copy, because an array that grows takes several times the memory. */
@@ -40,7 +43,7 @@ export function plainRows(text: string, { delimiter, max_row_chars, max_columns 
     const first = text.charCodeAt(at);
     let end = at;
     let cell: string;
-    if (first === QUOTE) {
+    if (first === QUOTE && has_quotes) {
       end = closingQuote(text, at + 1);
       cell = text.slice(at + 1, end);
       if (cell.includes('"')) cell = cell.replaceAll('""', '"');
@@ -52,7 +55,7 @@ export function plainRows(text: string, { delimiter, max_row_chars, max_columns 
       cell = text.slice(at, end);
       if (first <= SPACE || first > LAST_ASCII) {
         cell = cell.trimStart();
-        if (cell.startsWith('"')) return stopped(true);
+        if (has_quotes && cell.startsWith('"')) return stopped(true);
       }
     }
     const row_chars = Math.min(end, text.length) - row_at;

@@ -98,7 +98,8 @@ async function* textCells(
   const is_simple = !takes_all && reading.takes_names;
   const placeOf = (row: number, index: number) => (takes_all ? { row, column: index } : { row });
   const breathe = breather();
-  const records = readRecords(readText(source, encoding), { delimiter, max_row_chars: limits.max_row_chars });
+  const options = { delimiter, max_row_chars: limits.max_row_chars, has_quotes: !is_prose };
+  const records = readRecords(readText(source, encoding), options);
   for await (const some of records) {
     let page: Cell[] = [];
     for (const { row, cells } of some) {

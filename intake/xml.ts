@@ -10,14 +10,14 @@ export interface XmlHandlers {
   text?(text: string): void;
 }
 
-const MAX_DEPTH = 64;
+export const MAX_DEPTH = 64;
 /** A spreadsheet's cell has at most 32,767 characters. */
-const MAX_CHARS_BETWEEN_TAGS = 1024 * 1024;
+export const MAX_CHARS_BETWEEN_TAGS = 1024 * 1024;
 /** A piece of cells that all name one long shared string stays small in memory. */
-const PIECE_CHARS = 8 * 1024;
+export const PIECE_CHARS = 8 * 1024;
 
 /** Throws the error to report for what is wrong with the XML. */
-type Refuse = (detail: string) => never;
+export type Refuse = (detail: string) => never;
 
 /** Yields after each piece, so that the caller can pass on its results. Ending the iteration stops the reading. */
 export async function* parseXml(
@@ -62,7 +62,7 @@ export async function* parseXml(
   parser.close();
 }
 
-function localName(name: string): string {
+export function localName(name: string): string {
   const colon = name.indexOf(':');
   return colon === -1 ? name : name.slice(colon + 1);
 }

@@ -1,6 +1,6 @@
 // Files whose syntax is not what its standard says, or has rules of its own for lines, and files that are named and not read.
 import test from 'ava';
-import { withoutLooseEntities } from '../../intake/loose-xml.ts';
+import { parseLooseXml } from '../../intake/loose-xml.ts';
 import { cellsOf, failureOf, open, valuesOf, zip } from './uploads.ts';
 
 const A = 'https://a.example.org/1';
@@ -13,16 +13,34 @@ test('a feed with a bare &, entities of HTML and control characters is read', as
   t.deepEqual(await valuesOf(t, 'sitemap.xml', `<urlset><url><loc>${B}</loc></url></urlset>`), [B]);
 });
 
-test('loose entities are the same wherever the text is cut', async (t) => {
-  const text = '<a b="x&y">&nbsp;&amp;&#228;&bogus;<![CDATA[ & &nbsp; ]]>&</a>';
-  const mended = '<a b="x&amp;y">\u00a0&amp;&#228;&amp;bogus;<![CDATA[ & &nbsp; ]]>&amp;</a>';
+test('loose XML is the same wherever the text is cut', async (t) => {
+  const text = '<a b="x&y <i>z</i>">&nbsp;&amp;&#228;&bogus;<![CDATA[ & &nbsp; ]]>&<c d="1 "2" 3"/>\n</a>';
   for (let size = 1; size <= text.length; size++) {
     const parts = Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.slice(i * size, (i + 1) * size));
     async function* pieces() {
       yield* parts;
     }
-    t.is((await Array.fromAsync(withoutLooseEntities(pieces()))).join(''), mended, `pieces of ${size}`);
+    const opened: unknown[] = [];
+    let inside = '';
+    const handlers = {
+      open: (name: string, attributes: Record<string, string>) =>
+        void opened.push([name, attributes.b ?? attributes.d]),
+      text: (more: string) => void (inside += more),
+    };
+    await Array.fromAsync(parseLooseXml(pieces(), handlers, t.fail as never));
+    t.deepEqual(opened, [
+      ['a', 'x&y <i>z</i>'],
+      ['c', '1 '],
+    ]);
+    t.is(inside, '&nbsp;&\u00e4&bogus; & &nbsp; &\n', `pieces of ${size}`);
   }
+});
+
+test('an outline with markup and quotes in its attributes loses no link', async (t) => {
+  const outline = `<?xml version="1.0"?>\n<opml><body>\n<outline description="<a href='${A}'>x</a>" xmlUrl="${B}"/>\n<outline text="a "b" c" htmlUrl="${A}/3"/></body></opml>`;
+  t.deepEqual(await valuesOf(t, 'x.opml', outline), [B, A, `${A}/3`]);
+  const quoted = `<opml><body><outline text="x" description="on <a href="${A}">a</a> or <a href="${A}/2">b</a>." xmlUrl="${B}"/><outline xmlUrl="${A}/4"/></body></opml>`;
+  t.deepEqual(await valuesOf(t, 'x.opml', quoted), [`${A}/2`, B, `${A}/4`]);
 });
 
 test('Markdown that begins with HTML is Markdown, and loses no link', async (t) => {

@@ -76,6 +76,13 @@ for (const [kind, name, content, urls] of [
     `<!-- made by https://tool.example.org/ -->\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${A}</loc></url></urlset>`,
     [A],
   ],
+  ['links of Markdown with the label for the target', 'x.md', `See [${A}](cygwin) or [${C}](${B}).\n`, [A, B]],
+  [
+    'prose with a quote that never ends',
+    'x.txt',
+    `He said this about ${A} to us all:\n"It is all there, see ${B} for more of it\nAnd more of it is at ${C} today\n`,
+    [A, B, C],
+  ],
 ] as const) {
   test(`the URLs of ${kind} are found, and no others`, async (t) => {
     const sheet = await open(t, name, content);
