@@ -1,62 +1,120 @@
-// Tells a code page by the letters that the bytes would be in each.
-import { analyse } from 'chardet';
-import { knownEncoding, type TextEncoding } from './text-encoding.ts';
+// Tells a code page by the letters that the bytes would be in each: the likeliest text wins.
+import { IDEOGRAPHIC, SCRIPTS } from './letters.ts';
+import type { TextEncoding } from './text-encoding.ts';
 
-/** Supersets that browsers take for these names, or a page with more letters at the same places. */
-const SUPERSETS: Readonly<Record<string, string>> = {
-  'iso-8859-8': 'windows-1255',
-};
-const WESTERN = 'äöüßéèêëàâáãåæçîïíìñôóòõøœûùúÿÄÖÜÉÈÊÀÂÁÅÆÇÎÍÑÔÓØŒÚ';
-/** The code pages of Latin letters, with those that their languages have; of equals the first one is meant. */
-const LATIN: readonly (readonly [encoding: string, letters: ReadonlySet<string>])[] = [
-  ['windows-1252', new Set(WESTERN)],
-  ['windows-1254', new Set('çğıöşüâîûÇĞİÖŞÜÂÎÛ')],
-  ['windows-1250', new Set('ąćčďđęěëéíĺľłńňóôőöřŕśšşťţúůűüýźžżäáăâîçßĄĆČĎĘĚÉÍĹĽŁŃŇÓÔŐÖŘŚŠŞŤŢÚŮŰÜÝŹŽŻÄÁĂÂÎ')],
-  ['iso-8859-2', new Set('ąćčďđęěëéíĺľłńňóôőöřŕśšşťţúůűüýźžżäáăâîçßĄĆČĎĘĚÉÍĹĽŁŃŇÓÔŐÖŘŚŠŞŤŢÚŮŰÜÝŹŽŻÄÁĂÂÎ')],
-  ['windows-1257', new Set('ąčęėįšųūžāēģīķļņõäöüĄČĘĖĮŠŲŪŽĀĒĢĪĶĻŅÕÄÖÜ')],
-];
-/** Signs that every language has, at the same places in the code pages of Windows. */
-const SIGNS = new Set('\u00a0«»°§€–—…“”„‘’‚•™®©');
-/** What a detector calls texts of Latin letters. */
-const IS_LATIN = /^(?:iso-8859-[1-49]|windows-125[0247]|iso-8859-1[0-6])$/;
-/** Letters of Mac OS Roman behind a letter, where windows-1252 has capitals, signs or nothing, at least one of them. */
-const MAC_LETTER = /[a-z][\x95\x99\x9a\x9c]*[\x87\x88\x8a\x8d-\x90\x9f\xa7][\x80-\x9f\xa7]*(?=[a-z\s,;.])/i;
-const WINDOWS_LETTER = /[a-z][\xc0-\xff]|[\xc0-\xff][a-z]/i;
+/** As many bytes of lines beyond ASCII tell the code page. */
+const JUDGED_BYTES = 4_096;
+const BEYOND_ASCII = /[\x80-\xff]/;
 /** A euro of ISO 8859-15, where ISO 8859-1 has a sign that nobody uses. */
 const EURO = /(?:\d\s?|[\s;,"])\xa4(?:[\s;,"]|\d|$)/;
-/** Lines without other characters tell nothing, and hide those that have some. */
-function linesBeyondAscii(head: Buffer): Buffer {
-  const lines = head
-    .toString('latin1')
-    .split('\n')
-    .filter((line) => BEYOND_ASCII.test(line));
-  return Buffer.from(lines.join('\n'), 'latin1');
-}
-const BEYOND_ASCII = /[\x80-\xff]/;
+/** Signs that every language has. */
+const SIGNS = new Set('\u00a0«»°§€–—…“”„‘’‚•™®©№¿¡ºª・、。「」：（），！？《》');
+
+const BEFORE_WORDS = new Set('¡¿„“«');
+const BEHIND_WORDS = new Set('”°™©®ªº');
+
+// What a character costs in bits, about as much as the logarithm of its rarity.
+const MOST_FREQUENT = 2.5;
+const LEAST_FREQUENT = 8.5;
+const CAPITAL = 2;
+const CAPITAL_IN_WORD = 5;
+const SIGN = 5;
+const SYLLABLE = 7;
+const FREQUENT_IDEOGRAM = 8;
+const IDEOGRAM = 12;
+const FOREIGN = 11;
+const NO_TEXT = 16;
+/** For each code page that is more usual for the same languages. */
+const RARER = 2;
+/** A letter of another script, or a sign, beside a letter. */
+const MISPLACED = 10;
 
 /** The code page whose letters the bytes are most likely. */
 export function codePageOf(text: Buffer): TextEncoding {
   const head = linesBeyondAscii(text);
-  const bytes = head.toString('latin1');
-  const names = analyse(head).map(({ name }) => name.toLowerCase());
-  const name = names.find((one) => !/^(?:utf|ascii|iso-2022)/.test(one)) ?? 'windows-1252';
-  if (!IS_LATIN.test(name)) {
-    // Windows has letters where the standard has control characters.
-    if (name === 'iso-8859-7' && /[\x80-\x9f\xa2]/.test(bytes)) return 'windows-1253';
-    return knownEncoding(SUPERSETS[name] ?? name) ?? 'windows-1252';
+  let best = { encoding: 'windows-1252', cost: Number.POSITIVE_INFINITY };
+  const consider = (encoding: string, cost: number) => {
+    if (cost < best.cost) best = { encoding, cost };
+  };
+  for (const { encodings, languages } of LETTERS) {
+    for (const [rarity, encoding] of encodings.entries()) {
+      const decoded = new TextDecoder(encoding).decode(head);
+      for (const costs of languages) consider(encoding, costOfLetters(decoded, costs) + rarity * RARER);
+    }
   }
-  if (MAC_LETTER.test(bytes) && !WINDOWS_LETTER.test(bytes)) return 'macintosh';
-  let best = { encoding: 'windows-1252', score: Number.NEGATIVE_INFINITY };
-  for (const [encoding, letters] of LATIN) {
-    const score = likeness(new TextDecoder(encoding).decode(head), letters);
-    if (score > best.score) best = { encoding, score };
-  }
-  return best.encoding === 'windows-1252' && EURO.test(bytes) ? 'iso-8859-15' : best.encoding;
+  for (const page of IDEOGRAPHIC)
+    consider(page.encoding, costOfIdeograms(new TextDecoder(page.encoding).decode(head), page));
+  return best.encoding === 'windows-1252' && EURO.test(head.toString('latin1')) ? 'iso-8859-15' : best.encoding;
 }
 
-/** How many characters beyond ASCII are letters of a language, less those that are not even signs. */
-function likeness(text: string, letters: ReadonlySet<string>): number {
-  let score = 0;
-  for (const char of text) if (char > '\u007f' && !SIGNS.has(char)) score += letters.has(char) ? 1 : -1;
-  return score;
+/** Lines without other characters tell nothing, and hide those that have some. */
+function linesBeyondAscii(text: Buffer): Buffer {
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const line of text.toString('latin1').split('\n')) {
+    if (!BEYOND_ASCII.test(line)) continue;
+    lines.push(line);
+    bytes += line.length;
+    if (bytes > JUDGED_BYTES) break;
+  }
+  // A character that the limit cuts would be no text.
+  return Buffer.from(lines.join('\n').slice(0, 4 * JUDGED_BYTES), 'latin1');
+}
+
+/** What each letter costs in each language, and whether it is Latin. */
+const LETTERS = SCRIPTS.map(({ encodings, languages }) => ({
+  encodings,
+  languages: languages.map((letters) => {
+    const costs = new Map<string, number>();
+    const all = [...letters];
+    for (const [rank, letter] of all.entries()) {
+      const cost = MOST_FREQUENT + ((LEAST_FREQUENT - MOST_FREQUENT) * rank) / all.length;
+      costs.set(letter, cost);
+      const capital = letter.toUpperCase();
+      if (capital !== letter && capital.length === 1 && !costs.has(capital)) costs.set(capital, cost + CAPITAL);
+    }
+    return costs;
+  }),
+}));
+
+function costOfLetters(text: string, costs: ReadonlyMap<string, number>): number {
+  let total = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char <= '\u007f') continue;
+    const before = text[at - 1] ?? ' ';
+    const cost = costs.get(char);
+    if (cost === undefined) {
+      total += SIGNS.has(char) ? SIGN : /\p{L}/u.test(char) ? FOREIGN : NO_TEXT;
+      if (SIGNS.has(char) && isMisplaced(char, before, text[at + 1] ?? ' ')) total += MISPLACED;
+      continue;
+    }
+    total += cost;
+    if (isCapital(char) && isSmall(before)) total += CAPITAL_IN_WORD;
+    // Scripts are not mixed in a word.
+    if (char > '\u036f' && (isAsciiLetter(before) || isAsciiLetter(text[at + 1] ?? ' '))) total += MISPLACED;
+  }
+  return total;
+}
+
+function isMisplaced(sign: string, before: string, after: string): boolean {
+  if (BEFORE_WORDS.has(sign)) return isLetter(before);
+  return isLetter(after) && (isLetter(before) || BEHIND_WORDS.has(sign));
+}
+
+const isLetter = (char: string): boolean => /\p{L}/u.test(char);
+const isAsciiLetter = (char: string): boolean => /[a-z]/i.test(char);
+const isCapital = (char: string): boolean => /\p{Lu}/u.test(char);
+const isSmall = (char: string): boolean => /\p{Ll}/u.test(char);
+
+function costOfIdeograms(text: string, { frequent, first_level, syllables }: (typeof IDEOGRAPHIC)[number]): number {
+  let total = 0;
+  for (const char of text) {
+    if (char <= '\u007f') continue;
+    if (syllables?.test(char)) total += SYLLABLE;
+    else if (frequent.includes(char)) total += FREQUENT_IDEOGRAM;
+    else if (first_level.test(char)) total += IDEOGRAM;
+    else total += SIGNS.has(char) ? SIGN : NO_TEXT;
+  }
+  return total;
 }

@@ -7,7 +7,7 @@ const XML_ENCODING = /\sencoding ?= ?["']([\w.:-]{2,40})/;
 const META_CHARSET = /charset ?= ?["']? ?([\w.:-]{2,40})/i;
 const DECLARED_CHARS = 4096;
 /** Of the bytes that are no ASCII, at least this share is valid UTF-8 in a file in which few are damaged. */
-const MOSTLY = 0.5;
+const MOSTLY = 2 / 3;
 
 /**
  * Detects the encoding of a text by its beginning; `is_whole`: no more comes behind it. The code pages are loaded with the first text that is in one.
@@ -18,9 +18,9 @@ export async function encodingOf(head: Buffer, is_whole = true): Promise<TextEnc
   const zeros = [0, 0];
   for (let i = 0; i < head.length; i++) if (head[i] === 0) zeros[i & 1]!++;
   // A URL is mostly ASCII: in UTF-16 nearly every other byte of it is zero; in other encodings no byte is.
-  const many = head.length / 4;
-  if (zeros[1]! > many && zeros[0]! < many / 16) return 'utf-16le';
-  if (zeros[0]! > many && zeros[1]! < many / 16) return 'utf-16be';
+  const some = head.length / 32;
+  if (zeros[1]! > some && zeros[0]! < zeros[1]! / 8) return 'utf-16le';
+  if (zeros[0]! > some && zeros[1]! < zeros[0]! / 8) return 'utf-16be';
   const whole = is_whole ? head : upToWholeCharacter(head);
   if (isAscii(whole) || isUtf8(whole) || isMostlyUtf8(head)) return 'utf-8';
   const declared = declaredIn(head.toString('latin1', 0, DECLARED_CHARS));

@@ -32,6 +32,25 @@ const SAMPLES: readonly (readonly [encoding: string, text: string, hex: string])
   ['big5', '中文頁面測試', 'a4a4a4e5adb6adb1b4fab8d5'],
   ['mac_roman', 'Größe café naïve', '47729aa765206361668e206e61957665'],
   ['windows-1252', 'Größe café naïve – “quoted”', '4772f6df6520636166e9206e61ef76652096209371756f74656494'],
+  ['windows-1250', 'Anunţuri şi informaţii', '416e756efe75726920ba6920696e666f726d61fe6969'],
+  ['windows-1250', 'Időjárás Győr', '4964f56ae172e173204779f572'],
+  ['iso8859-2', 'Árvíztűrő tükörfúrógép', 'c17276ed7a74fb72f52074fc6bf67266fa72f367e970'],
+  ['windows-1257', 'Rīga, Latviešu valoda', '52ee67612c204c6174766965f0752076616c6f6461'],
+  ['windows-1257', 'Õunapuu, jäääär', 'd5756e617075752c206ae4e4e4e472'],
+  ['windows-1251', 'Новини, Україна', 'cdeee2e8ede82c20d3eaf0e0bfede0'],
+  ['koi8-r', 'Новости', 'eecfd7cfd3d4c9'],
+  ['iso8859-5', 'Новости, Москва', 'bdded2dee1e2d82c20bcdee1dad2d0'],
+  ['windows-1253', 'Αθήνα', 'c1e8deede1'],
+  ['windows-1255', 'ירושלים', 'e9f8e5f9ece9ed'],
+  ['windows-1256', 'الأخبار', 'c7e1c3cec8c7d1'],
+  ['windows-874', 'กรุงเทพ', 'a1c3d8a7e0b7be'],
+  ['shift_jis', 'ニュース', '836a8385815b8358'],
+  ['euc_jp', '会社案内', 'b2f1bcd2b0c6c6e2'],
+  ['euc_kr', '뉴스', 'b4babdba'],
+  ['gbk', '新闻', 'd0c2cec5'],
+  ['big5', '新聞', 'b773bb44'],
+  ['mac_roman', 'España, Información', '4573706196612c20496e666f726d616369976e'],
+  ['windows-1252', '¿Qué es? España', 'bf5175e92065733f2045737061f161'],
   ['euc_jp', '日本語のページ', 'c6fccbdcb8eca4cea5daa1bca5b8'],
 ];
 
@@ -71,6 +90,13 @@ test('a file that begins in ASCII is recognised by what comes later', async (t) 
     Buffer.concat([Buffer.from(ascii), Buffer.from('\n'), Buffer.from('d1f2f0e0ede8f6e020eff0ee20eaeef2eee2', 'hex')]),
   );
   t.is(sheet.encoding, 'windows-1251');
+});
+
+test('UTF-16 without a mark is told, also where most letters are no ASCII', async (t) => {
+  const text = '题目与说明文字很长很长很长很长很长很长很长很长很长很长很长很长很长很长,https://a.example.org/1\r\n';
+  const bytes = Buffer.from(text, 'utf16le');
+  t.is(await encodingOf(bytes), 'utf-16le');
+  t.is(await encodingOf(Buffer.from(bytes).swap16()), 'utf-16be');
 });
 
 test('the encoding that a client names is taken, and one that does not exist is refused', async (t) => {
