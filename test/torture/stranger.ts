@@ -22,7 +22,7 @@ const READ_MS = 20_000;
 const LOOK_MS = 250;
 /** By the fair clock, which counts in steps of a tenth of a second: of the thread for probes, and of the one that serves clients. */
 const PROBE_MS = 1000;
-const HEALTH_MS = 2000;
+export const HEALTH_MS = 2000;
 const HEALTH_TIMEOUT_MS = 15_000;
 /** Of http alone, and of all roles in one process: the image has a gigabyte. */
 const MOST_MB = { alone: 512, all: 896 };
