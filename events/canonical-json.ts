@@ -1,7 +1,10 @@
 // Canonical JSON (RFC 8785). `JSON.stringify` already writes numbers and strings in that form; what is left is the order of keys.
 import canonicalize from 'canonicalize';
 
-/** The text of a value that JSON can hold. Half the time of `canonicalize`. */
+/**
+ * The text of a value that JSON can hold. Half the time of `canonicalize`.
+ * @example canonicalJson({ b: 1, a: 2 }) // '{"a":2,"b":1}'
+ */
 export function canonicalJson(value: unknown): string {
   const sorted = inOrder(value);
   return sorted === UNSORTED ? canonicalize(value)! : JSON.stringify(sorted);

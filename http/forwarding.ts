@@ -106,9 +106,7 @@ export async function openForwarding(options: ForwardingOptions): Promise<Forwar
       // The error itself may hold bytes of the answer.
       const { code, message: reason } = error;
       log.warn({ code, reason, origin, request_id }, 'a request could not be forwarded');
-      throw TIMEOUTS.has(code)
-        ? retryLater(504, 'gateway_timeout', TIMEOUT, RETRY_S)
-        : retryLater(502, 'bad_gateway', UNREACHABLE, RETRY_S);
+      throw TIMEOUTS.has(code) ? timedOut() : unreachable();
     };
     const answer = await agent.request(sent).catch(failed);
     const { statusCode: status, body: content } = answer;
@@ -139,8 +137,10 @@ function stepOf({ method }: Context, origin: string): Step {
   return { name: method, kind: 'client', attributes: { 'http.request.method': method, ...server } };
 }
 
-const UNREACHABLE = 'The deployment that serves this route cannot be reached, or answers wrongly.';
-const TIMEOUT = 'The deployment that serves this route does not answer in time.';
+export const UNREACHABLE = 'The deployment that serves this route cannot be reached, or answers wrongly.';
+export const TIMEOUT = 'The deployment that serves this route does not answer in time.';
+export const unreachable = () => retryLater(502, 'bad_gateway', UNREACHABLE, RETRY_S);
+export const timedOut = () => retryLater(504, 'gateway_timeout', TIMEOUT, RETRY_S);
 const LOOP = 'The request goes in circles between deployments: check SERVICE_URLS of each.';
 
 const hopsOf = (ctx: Context) => ctx.get('via').split(`1.1 ${PSEUDONYM}`).length - 1;

@@ -1,6 +1,6 @@
 // The read model of subscriptions and trials.
 import { idOf } from '../events/streams.ts';
-import { afterSubscriptionEvent } from '../events/subscription-state.ts';
+import { afterSubscriptionEvent, subscriptionAt } from '../events/subscription-state.ts';
 import type { EventTypeOf, LogEvent } from '../events/vocabulary.ts';
 import { emptySubscription, type SubscriptionDocument, subscriptions } from '../readmodels/subscriptions.ts';
 import { handlersOf, type Projection, projection } from './projection.ts';
@@ -13,7 +13,7 @@ interface Page {
 
 export const subscriptionsProjection: Projection = projection({
   name: 'subscriptions',
-  version: 5,
+  version: 6,
   collections: [subscriptions],
   covers: ['subscription'],
   async begin(open, events): Promise<Page> {
@@ -25,8 +25,8 @@ export const subscriptionsProjection: Projection = projection({
     JobCompleted(event, page) {
       const user_id = userOf(event);
       if (user_id === null) return;
-      const { trial, trial_due } = documentOf(page, user_id);
-      if (trial || trial_due) return;
+      const document = documentOf(page, user_id);
+      if (document.trial || document.trial_due || isPaying(document, event)) return;
       changeTrial(page, user_id, { trial_due: { job_id: idOf(event.stream), completed_at: event.metadata.at } });
     },
     SignupBonusApproved: ({ stream }, page) => changeTrial(page, idOf(stream), { bonus: 'approved' }),
@@ -62,6 +62,10 @@ function change(page: Page, user_id: string, changes: Partial<SubscriptionDocume
   page.changed.add(user_id);
 }
 
+/** Who has a paid plan tries none: the first job of a key then begins nothing. */
+const isPaying = (document: SubscriptionDocument, { metadata }: LogEvent): boolean =>
+  subscriptionAt(document, Date.parse(metadata.at))?.is_trial === false;
+
 /** In whichever order the job and the bonus come. */
 function changeTrial(page: Page, user_id: string, changes: Partial<Pick<SubscriptionDocument, 'trial_due' | 'bonus'>>) {
   const { trial_due, bonus } = { ...documentOf(page, user_id), ...changes };
@@ -73,7 +77,7 @@ function apply(event: LogEvent<EventTypeOf<'subscription'>>, page: Page): void {
   const before = documentOf(page, user_id);
   const after = { ...before, ...afterSubscriptionEvent(before, event) };
   if (event.type === 'SubscriptionChanged') after.customer_id = event.data.customer_id ?? before.customer_id;
-  if (after.trial) Object.assign(after, { trial_due: null, is_trial_due: false });
+  if (after.trial || isPaying(after, event)) Object.assign(after, { trial_due: null, is_trial_due: false });
   const due = after.unpaid.filter(({ is_downgraded }) => !is_downgraded).map(({ grace_until }) => grace_until);
   after.grace_until = due.sort()[0] ?? null;
   change(page, user_id, after);

@@ -1,4 +1,6 @@
 // Describes the error answers of routes. The examples are the errors that the service itself throws.
+
+import { SERVICE_GROUPS } from '../../settings/service-urls.ts';
 import {
   invalidApiKey,
   invalidToken,
@@ -18,6 +20,7 @@ import {
   toHttpError,
   ValidationError,
 } from '../errors.ts';
+import { TIMEOUT, timedOut, UNREACHABLE, unreachable } from '../forwarding.ts';
 import { compressedBody, notJson, tooLarge, unsupportedType } from '../input/bodies.ts';
 import { tooSlow } from '../input/body-chunks.ts';
 import { tooManyAtOnce } from '../limits/heavy-requests.ts';
@@ -75,6 +78,8 @@ const FAILED = shared(
   'The service failed.',
   toHttpError(null, '5b2e6f4c-93a0-4d1c-b7c4-1d0f4b6a9e55'),
 );
+const BAD_GATEWAY = shared('BadGateway', `${UNREACHABLE} ${AGAIN}`, unreachable());
+const GATEWAY_TIMEOUT = shared('GatewayTimeout', `${TIMEOUT} ${AGAIN}`, timedOut());
 const UNAVAILABLE = shared(
   'Unavailable',
   `The service cannot reach a server or store that it needs, or a query took too long. ${AGAIN}`,
@@ -136,6 +141,7 @@ function impliedErrors(route: Route<never>): Shared[] {
     // Every route refuses parameters that it does not know.
     [true, INVALID, HEADERS_TOO_LARGE],
     [!route.quiet, heavy !== false ? LIMITED : by_key ? RATE_LIMITED : USER_RATE_LIMITED],
+    [(SERVICE_GROUPS as readonly string[]).includes(route.tag), BAD_GATEWAY, GATEWAY_TIMEOUT],
     [true, FAILED, isCommandOfUsers(route) ? UNAVAILABLE_OR_MAINTAINED : UNAVAILABLE],
   ];
   return all.flatMap(([applies, ...errors]) => (applies ? errors : []));

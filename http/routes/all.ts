@@ -4,6 +4,7 @@ import type { Route } from '../route.ts';
 import * as adminAuditTrail from './admin-audit-trail.ts';
 import * as adminBackups from './admin-backups.ts';
 import * as adminGrowth from './admin-growth.ts';
+import * as adminJobList from './admin-job-list.ts';
 import * as adminJobs from './admin-jobs.ts';
 import * as adminMaintenance from './admin-maintenance.ts';
 import * as adminPaymentIssues from './admin-payment-issues.ts';
@@ -22,6 +23,7 @@ import * as credits from './credits.ts';
 import * as domains from './domains.ts';
 import * as exports from './exports.ts';
 import * as files from './files.ts';
+import * as forRobots from './for-robots.ts';
 import * as growthNotes from './growth-notes.ts';
 import * as identityWebhook from './identity-webhook.ts';
 import * as intake from './intake.ts';
@@ -50,6 +52,7 @@ import * as webhooks from './webhooks.ts';
 import * as workerLogs from './worker-logs.ts';
 
 export const ALL_GROUPS: readonly Group[] = [
+  forRobots.group,
   ...[jobs.group, jobEvents.group, jobLifecycle.group, jobStats.group, jobChanges.group, exports.group, shares.group],
   ...[files.group, rejected.group],
   ...[
@@ -75,6 +78,7 @@ export const ALL_GROUPS: readonly Group[] = [
     adminUserChanges.group,
     adminAuditTrail.group,
     adminJobs.group,
+    adminJobList.group,
     adminMaintenance.group,
     adminBackups.group,
     adminServices.group,

@@ -5,7 +5,12 @@ import { inWords } from '../../events/pattern-words.ts';
 import { Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
-import { BLOCKED_DOMAIN_SORTS, blockedDomains, blockedDomainsPage } from '../../readmodels/blocked-domains.ts';
+import {
+  BLOCKED_DOMAIN_SORTS,
+  type BlockedDomainDocument,
+  blockedDomains,
+  blockedDomainsPage,
+} from '../../readmodels/blocked-domains.ts';
 import { DOMAIN_SORTS, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import {
@@ -27,7 +32,8 @@ import { jsonBody } from '../request-bodies.ts';
 import { paging } from '../result-view.ts';
 import { anError, asThrown, routeOf } from '../route.ts';
 
-const wire = ({ log, blocklist, read }: Parts) => ({
+const wire = ({ log, blocklist, read, passed }: Parts) => ({
+  ...{ log, passed },
   commands: openBlocklistCommands(log),
   blocklist,
   read: read({ blockedDomains, domainHealth }),
@@ -66,6 +72,13 @@ const listBlocked = route({
 const Word = (options: { default?: string; description?: string } = {}) =>
   Type.String({ minLength: 1, maxLength: 50, pattern: inWords('^\\S+$', 'must have no spaces'), ...options });
 
+/** What an entry says unless its first request says otherwise. */
+const NEW_ENTRY: Pick<BlockedDomainDocument, 'reason' | 'block_type' | 'error_codes'> = {
+  reason: 'The domain refuses automated checks.',
+  block_type: 'other',
+  error_codes: [],
+};
+
 const block = route({
   id: 'blockDomain',
   makes: true,
@@ -75,13 +88,19 @@ const block = route({
   summary: 'Put a domain on the blocklist, or update its entry',
   description:
     'You may write the domain in any case or script, with a port, or as a URL. The entry also blocks all its subdomains: one ' +
-    'of `co.uk` blocks all domains under it. Uploads that begin after the answer leave its URLs out; existing jobs continue.',
+    'of `co.uk` blocks all domains under it. An entry keeps what the request does not name. Uploads that begin after the answer leave its URLs out; existing jobs continue.',
   body: jsonBody(
     Type.Object({
       domain: Type.String({ minLength: 1, maxLength: 2048 }),
-      reason: Type.String({ minLength: 1, maxLength: 500, default: 'The domain refuses automated checks.' }),
-      block_type: Word({ default: 'other', description: 'A code for programs, such as `legal`.' }),
-      error_codes: Type.Array(Word(), { maxItems: 50, default: [], description: 'The errors that its URLs return.' }),
+      reason: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 500, description: `For a new entry: ${NEW_ENTRY.reason}` }),
+      ),
+      block_type: Type.Optional(
+        Word({ description: 'A code for programs, such as `legal`. For a new entry: `other`.' }),
+      ),
+      error_codes: Type.Optional(
+        Type.Array(Word(), { maxItems: 50, description: 'The errors that its URLs return. For a new entry: none.' }),
+      ),
     }),
     { example: blockExample },
   ),
@@ -97,8 +116,12 @@ const block = route({
     409: asThrown(`The list has ${MAX_BLOCKED} domains already.`, BLOCKLIST_FULL),
     422: 'The text is no domain, or the request is not valid.',
   },
-  async handler(request, { commands }) {
-    const said = { ...request.body, domain: domainToBlock(request.body.domain) };
+  async handler(request, { commands, read, log, passed }) {
+    const domain = domainToBlock(request.body.domain);
+    // What an earlier request wrote a moment ago is kept too.
+    await passed(await log.head());
+    const { reason, block_type, error_codes } = (await read.blockedDomains.get(domain)) ?? NEW_ENTRY;
+    const said = { ...{ reason, block_type, error_codes }, ...request.body, domain };
     const blocked = accepted(await commands.block(said, request.command()), 409);
     const { added_at, is_new, position } = blocked;
     return { status: is_new ? 201 : 200, body: { ...said, added_at }, position };

@@ -63,6 +63,18 @@ export const PAGES: readonly PageRow[] = [
     load: () => import('../pages/admin/blocklist/page.tsx'),
   },
   {
+    path: '/admin/jobs',
+    title: 'Jobs of all users',
+    access: 'admin',
+    load: () => import('../pages/admin/jobs/page.tsx'),
+  },
+  {
+    path: '/admin/jobs/{job_id}',
+    title: 'Job of a user',
+    access: 'admin',
+    load: () => import('../pages/admin/job/page.tsx'),
+  },
+  {
     path: '/admin/audit-trail',
     title: 'Audit trail',
     access: 'admin',

@@ -3,6 +3,7 @@ import { to, useAddress } from '../../app/address.ts';
 
 const AREAS = [
   { path: '/admin', label: 'Users' },
+  { path: '/admin/jobs', label: 'Jobs' },
   { path: '/admin/audit-trail', label: 'Audit trail' },
   { path: '/admin/growth', label: 'Growth' },
   { path: '/admin/payments', label: 'Payments' },
