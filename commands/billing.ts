@@ -36,6 +36,8 @@ export type PaymentNotice = { at: string } & (
       package_id: string;
       credits: number;
       amount_cents: number;
+      /** The taxes in it. */
+      tax_cents?: number;
       settled?: Settled;
       currency: string;
     }
@@ -216,7 +218,9 @@ function paymentOf(notice: PeriodPaid, provider: PaymentProviderName) {
     ...{ subscription_id, plan, interval, period_start, period_end, monthly_cents },
     ...(quantity !== 1 && { quantity }),
   };
-  const facts = { user_id, provider, customer_id, amount_cents, ...notice.settled, currency };
+  const tax_cents = Math.max(0, amount_cents - Math.max(0, notice.net_cents ?? amount_cents));
+  const tax = tax_cents > 0 && { tax_cents };
+  const facts = { user_id, provider, customer_id, amount_cents, ...tax, ...notice.settled, currency };
   return {
     ...facts,
     credits: creditsOfLines(lines),

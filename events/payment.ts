@@ -26,6 +26,8 @@ export const PAYMENT_EVENTS = {
     customer_id: personal(Nullable(Text), 'user'),
     /** What it is for, with taxes: an invoice's total. */
     amount_cents: Cents,
+    /** The taxes in it. Events of earlier services lack them. */
+    tax_cents: Type.Optional(Cents),
     /** How the amount was settled, where it was not all paid: money that came, the customer's balance, and what is still owed. */
     paid_cents: Type.Optional(Cents),
     credited_cents: Type.Optional(Type.Integer()),

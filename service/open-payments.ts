@@ -30,8 +30,16 @@ export async function openChargingProvider(config: Config): Promise<ChargingProv
   return config.payment_secret_key === null ? null : openProvider(config.payment_secret_key, config);
 }
 
-async function openProvider(secret_key: string, { payment_webhook_secret, payment_api_url: api_url }: Config) {
+async function openProvider(secret_key: string, config: Config) {
+  const { payment_webhook_secret, payment_api_url: api_url } = config;
+  const selling = {
+    automatic_tax: config.payment_automatic_tax === 'on',
+    invoices: config.payment_invoices === 'on',
+    promotion_codes: config.payment_promotion_codes === 'on',
+  };
   const { openStripe } = await import('../adapters/payments/stripe.ts');
   // Only http, which does not start without it, reads the provider's events.
-  return openStripe({ secret_key, webhook_secret: payment_webhook_secret ?? '', api_url, prices: PLAN_PRICES });
+  return openStripe({
+    ...{ secret_key, webhook_secret: payment_webhook_secret ?? '', api_url, prices: PLAN_PRICES, selling },
+  });
 }

@@ -154,6 +154,17 @@ export const SETTINGS = {
   PAYMENT_WEBHOOK_SECRET: secret(
     "The secret that the payment provider's events are signed with; unset: the sandbox makes one in DATA_DIR.",
   ),
+  PAYMENT_AUTOMATIC_TAX: word(
+    'off',
+    "Whether Stripe adds the tax of the customer's address at checkouts, and takes tax ids. It wants Stripe Tax set up there.",
+    ['on', 'off'],
+  ),
+  PAYMENT_INVOICES: word(
+    'off',
+    'Whether Stripe makes an invoice with a number for a package of credits too; plans always have one.',
+    ['on', 'off'],
+  ),
+  PAYMENT_PROMOTION_CODES: word('off', 'Whether checkouts take the promotion codes of Stripe.', ['on', 'off']),
   PAYMENT_SANDBOX: word(
     'local',
     'Whether a sandbox that moves no money sells credits: local, by the API and with the local issuer only; on, to everybody and in the console; off, never.',

@@ -13,8 +13,11 @@ import {
 
 /** Facts that an event does not carry. */
 export interface FromStripe {
-  /** Null for a price that is no plan's. `price_cents`: of one period, where it differs from the catalogue's. */
-  planOf(price_id: string): Promise<{ plan: PlanName; interval: BillingInterval; price_cents?: number } | null>;
+  /** Null for a price that is no plan's. `price_cents`: of one period in the currency, where it differs from the catalogue's. */
+  planOf(
+    price_id: string,
+    currency?: string,
+  ): Promise<{ plan: PlanName; interval: BillingInterval; price_cents?: number } | null>;
   /** The current period of a subscription; null for one that Stripe does not have. */
   periodOf(subscription_id: string): Promise<{ start: string; end: string } | null>;
   /** The invoice that a payment paid; null for a payment without one. */
@@ -71,10 +74,14 @@ function purchaseOf(session: Stripe.Checkout.Session, at: string): PaymentNotice
   // A payment of nothing, by a coupon, has no intent.
   const payment_id = idOf(payment_intent) ?? id;
   const amount_cents = amount_total ?? 0;
+  const tax_cents = session.total_details?.amount_tax ?? 0;
+  const tax = tax_cents > 0 && { tax_cents };
   // Nothing was charged for a session that wants no payment.
   const unpaid = { paid_cents: 0, credited_cents: amount_cents, outstanding_cents: 0 };
   const settled = payment_status === 'no_payment_required' && amount_cents > 0 && { settled: unpaid };
-  return [{ type: 'purchase_paid', at, payment_id, ...paid, amount_cents, ...settled, currency: currency ?? 'usd' }];
+  return [
+    { type: 'purchase_paid', at, payment_id, ...paid, amount_cents, ...tax, ...settled, currency: currency ?? 'usd' },
+  ];
 }
 
 async function periodOf(invoice: Stripe.Invoice, at: string, from_stripe: FromStripe): Promise<PaymentNotice[]> {
@@ -111,7 +118,7 @@ function settledOf(invoice: Stripe.Invoice, amount_cents: number): { settled?: S
 async function lineOf(item: Stripe.InvoiceLineItem, from_stripe: FromStripe): Promise<PaidLine | null> {
   const { pricing, parent, period, amount: amount_cents, quantity } = item;
   const price = pricing?.price_details?.price;
-  const found = price ? await from_stripe.planOf(idOf(price)) : null;
+  const found = price ? await from_stripe.planOf(idOf(price), item.currency) : null;
   if (!found) return null;
   const is_proration = parent?.subscription_item_details?.proration ?? parent?.invoice_item_details?.proration ?? false;
   const [period_start, period_end] = [timeOf(period.start), timeOf(period.end)];

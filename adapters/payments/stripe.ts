@@ -37,11 +37,23 @@ export interface StripeOptions {
   api_url: string | null;
   /** Every plan that can be subscribed to. */
   prices: readonly PlanPrice[];
+  selling?: Partial<Selling>;
+}
+
+/** What Stripe does at checkouts beside taking money. All of it is off by default. */
+export interface Selling {
+  /** It adds the tax of the customer's address, and takes tax ids. */
+  automatic_tax: boolean;
+  /** It makes an invoice with a number for a package too. Plans always have one. */
+  invoices: boolean;
+  promotion_codes: boolean;
 }
 
 type PlanItem = Extract<OrderItem, { kind: 'plan' }>;
 
-export function openStripe({ secret_key, webhook_secret, api_url, prices }: StripeOptions): ChargingProvider {
+export function openStripe(options: StripeOptions): ChargingProvider {
+  const { secret_key, webhook_secret, api_url, prices, selling = {} } = options;
+  const tax_behavior = selling.automatic_tax && ({ tax_behavior: 'exclusive' } as const);
   const stripe = new Stripe(secret_key, {
     timeout: TIMEOUT_MS,
     maxNetworkRetries: RETRIES,
@@ -57,20 +69,32 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
     return once(price_ids, key, async () => {
       const { data } = await stripe.prices.list({ lookup_keys: [key], active: true, limit: 1 });
       const { price_cents: unit_amount, currency, plan, interval } = wanted;
-      if (data[0]?.unit_amount === unit_amount && data[0].currency === currency) return data[0];
+      if (data[0]?.unit_amount === unit_amount && data[0].currency === currency) {
+        // Stripe computes no tax for a price that does not say whether it has it in it. That can be said once.
+        const is_unsaid = tax_behavior && data[0].tax_behavior === 'unspecified';
+        return is_unsaid ? stripe.prices.update(data[0].id, tax_behavior) : data[0];
+      }
       const price = {
+        ...tax_behavior,
         ...{ currency, unit_amount, lookup_key: key, transfer_lookup_key: true, recurring: { interval } },
         product_data: { name: `${wanted.name}, by the ${interval}` },
         metadata: { plan, interval },
       };
       // Two processes that make it at once get the same one.
-      return stripe.prices.create(price, { idempotencyKey: `${key}_${unit_amount}_${currency}` });
+      const idempotencyKey = `${key}_${unit_amount}_${currency}${tax_behavior ? '_exclusive' : ''}`;
+      return stripe.prices.create(price, { idempotencyKey });
     });
   }
 
   const from_stripe: FromStripe = {
-    async planOf(price_id) {
-      const { metadata, unit_amount } = await once(price_ids, price_id, () => stripe.prices.retrieve(price_id));
+    async planOf(price_id, currency) {
+      const expand = { expand: ['currency_options'] };
+      const price = await once(price_ids, price_id, () => stripe.prices.retrieve(price_id, expand));
+      const { metadata } = price;
+      const unit_amount =
+        currency === undefined || currency === price.currency
+          ? price.unit_amount
+          : (price.currency_options?.[currency]?.unit_amount ?? price.unit_amount);
       const listed = prices.find(({ plan, interval }) => plan === metadata.plan && interval === metadata.interval);
       if (!listed) return null;
       const { plan, interval, price_cents: listed_cents } = listed;
@@ -84,7 +108,10 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
     async invoiceOf(payment_intent) {
       const payment = { type: 'payment_intent', payment_intent } as const;
       const { data } = await stripe.invoicePayments.list({ payment, limit: 1 });
-      return data[0] ? idOf(data[0].invoice) : null;
+      if (!data[0]) return null;
+      // The invoice of a package is not its payment's id.
+      const { id, parent } = await stripe.invoices.retrieve(idOf(data[0].invoice));
+      return parent?.subscription_details ? id! : null;
     },
     linesOf: (invoice) => stripe.invoices.listLineItems(invoice, { limit: 100 }).autoPagingToArray({ limit: 1000 }),
   };
@@ -126,15 +153,24 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
 
   async function paymentSession(order: Order, item: Exclude<OrderItem, PlanItem>) {
     const metadata = { user_id: order.user_id, package_id: item.package_id, credits: String(item.credits) };
+    const kept = await keptPrice(order, item);
     const price_data = {
-      currency: order.currency,
-      unit_amount: item.price_cents,
-      product_data: { name: item.name },
+      ...{ currency: order.currency, unit_amount: item.price_cents, product_data: { name: item.name } },
+      ...tax_behavior,
     };
+    const line_items = [{ quantity: 1, ...(kept === null ? { price_data } : { price: kept }) }];
     return {
-      ...{ mode: 'payment', line_items: [{ quantity: 1, price_data }], metadata, payment_intent_data: { metadata } },
+      ...{ mode: 'payment', line_items, metadata, payment_intent_data: { metadata } },
       ...(order.customer_id === null && { customer_creation: 'always' }),
+      ...(selling.invoices && { invoice_creation: { enabled: true, invoice_data: { metadata } } }),
     } as const;
+  }
+
+  /** The price of a package that the operator keeps at Stripe, such as for its other currencies; null for none of this amount. */
+  async function keptPrice({ currency }: Order, { package_id, price_cents }: Exclude<OrderItem, PlanItem>) {
+    const key = `url_checker_${package_id}`;
+    const { data } = await stripe.prices.list({ lookup_keys: [key], active: true, limit: 1 });
+    return data[0]?.unit_amount === price_cents && data[0].currency === currency ? data[0].id : null;
   }
 
   async function subscriptionSession({ user_id, currency }: Order, item: PlanItem) {
@@ -151,6 +187,11 @@ export function openStripe({ secret_key, webhook_secret, api_url, prices }: Stri
       ...(customer_id !== null && { customer: customer_id }),
       ...(customer_id === null && email !== null && { customer_email: email }),
       ...{ client_reference_id: user_id.slice(0, 200), success_url, cancel_url },
+      ...(selling.promotion_codes && { allow_promotion_codes: true }),
+      ...(selling.automatic_tax && { automatic_tax: { enabled: true }, tax_id_collection: { enabled: true } }),
+      // The customer whom the service has made has no address yet.
+      ...(selling.automatic_tax &&
+        customer_id !== null && { customer_update: { address: 'auto', name: 'auto' } as const }),
     };
     // A key stands for all that is asked: with other return pages it is another checkout.
     const key = order.idempotency_key && keyOf('checkout', order.idempotency_key, JSON.stringify(params));

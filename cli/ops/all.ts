@@ -1,4 +1,5 @@
 // All commands of `npm run ops`.
+import { accountingPayments, accountingRevenue, accountingUsage } from './accounting.ts';
 import type { Command } from './command.ts';
 import { eventsExport } from './events-export.ts';
 import { eventsQuery } from './events-query.ts';
@@ -29,6 +30,9 @@ export const COMMANDS: readonly Command[] = [
   ledgerProveInclusion,
   ledgerSignHead,
   paymentsReconcile,
+  accountingRevenue,
+  accountingPayments,
+  accountingUsage,
   projectionsList,
   projectionsDiff,
   projectionsRebuild,

@@ -66,6 +66,11 @@ export async function openFakeStripe(): Promise<FakeStripe> {
         const invoice = fake.invoices.get(query.get('payment[payment_intent]')!);
         return list(invoice === undefined ? [] : [{ id: 'inpay_1', invoice }]);
       }
+      if (path.startsWith('/v1/invoices/')) {
+        const id = path.split('/').at(-1)!;
+        const of_plan = { subscription_details: { subscription: 'sub_1' } };
+        return { id, parent: id.startsWith('in_package') ? null : of_plan };
+      }
       if (path === '/v1/events') {
         const from_s = Number(query.get('created[gte]'));
         return list(fake.events.filter((event) => (event as { created: number }).created >= from_s));
@@ -110,7 +115,9 @@ export async function openFakeStripe(): Promise<FakeStripe> {
     const id = `fake_${++count}`;
     if (path === '/v1/prices') {
       const metadata = { plan: form['metadata[plan]'], interval: form['metadata[interval]'] };
-      const price = { ...form, id, product: `prod_${id}`, unit_amount: Number(form.unit_amount), metadata };
+      const euros = form['currency_options[eur][unit_amount]'];
+      const options = euros !== undefined && { currency_options: { eur: { unit_amount: Number(euros) } } };
+      const price = { ...form, ...options, id, product: `prod_${id}`, unit_amount: Number(form.unit_amount), metadata };
       prices.set(id, price);
       return price;
     }

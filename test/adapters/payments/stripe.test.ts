@@ -1,6 +1,6 @@
 // The adapter of Stripe: what it asks of the API, and what it reads in events.
 import test, { type ExecutionContext } from 'ava';
-import { openStripe } from '../../../adapters/payments/stripe.ts';
+import { openStripe, type Selling } from '../../../adapters/payments/stripe.ts';
 import { PLAN_PRICES } from '../../../commands/plans.ts';
 import { type Order, PaymentProviderError } from '../../../http/payments.ts';
 import { openFakeStripe, stripeEvent, WEBHOOK_SECRET } from '../../support/fake-stripe.ts';
@@ -18,11 +18,13 @@ const PRO: Order = {
   item: { kind: 'plan', plan: 'pro', interval: 'month', name: 'Pro', credits: 50_000, price_cents: 2900 },
 };
 
-async function opened(t: ExecutionContext) {
+async function opened(t: ExecutionContext, selling: Partial<Selling> = {}) {
   const fake = await openFakeStripe();
   t.teardown(fake.close);
   const open = () =>
-    openStripe({ secret_key: 'sk_test_1', webhook_secret: WEBHOOK_SECRET, api_url: fake.url, prices: PLAN_PRICES });
+    openStripe({
+      ...{ secret_key: 'sk_test_1', webhook_secret: WEBHOOK_SECRET, api_url: fake.url, prices: PLAN_PRICES, selling },
+    });
   const stripe = open();
   const read = ({ raw, headers }: ReturnType<typeof stripeEvent>) =>
     stripe.read(raw, (name) => (headers as Record<string, string>)[name] ?? '');
@@ -277,4 +279,77 @@ test('refunds and disputes name the invoice or the payment that they take back',
     { type: 'lifted', at: AT, payment_id: 'in_2', reversal_id: 'du_1' },
   ] as never);
   t.deepEqual(await notices('charge.dispute.created', { ...dispute, status: 'warning_needs_response' }), []);
+});
+
+test('taxes, invoices and promotion codes are asked for where they are wanted, and nowhere else', async (t) => {
+  const ours = /tax|promotion|invoice_creation|customer_update/;
+  const asked = async (order: Order, selling: Partial<Selling>) => {
+    const { fake, stripe } = await opened(t, selling);
+    await stripe.checkout(order);
+    const form = fake.posted.flatMap(({ form }) => Object.entries(form));
+    return Object.fromEntries(form.filter(([name]) => ours.test(name)));
+  };
+  t.deepEqual(await asked(PACKAGE, {}), {});
+  t.deepEqual(await asked(PRO, { invoices: true }), {}, 'a plan has one anyway');
+  t.like(await asked(PACKAGE, { invoices: true }), { 'invoice_creation[enabled]': 'true' });
+  t.deepEqual(await asked(PRO, { promotion_codes: true }), { allow_promotion_codes: 'true' });
+  const tax = { 'automatic_tax[enabled]': 'true', 'tax_id_collection[enabled]': 'true' };
+  t.deepEqual(await asked(PRO, { automatic_tax: true }), { ...tax, tax_behavior: 'exclusive' });
+  t.like(await asked({ ...PACKAGE, customer_id: 'cus_1' }, { automatic_tax: true }), {
+    ...{ ...tax, 'line_items[0][price_data][tax_behavior]': 'exclusive' },
+    ...{ 'customer_update[address]': 'auto', 'customer_update[name]': 'auto' },
+  });
+});
+
+test('the refund of a package with an invoice is of its payment', async (t) => {
+  const { fake, notices } = await opened(t, { invoices: true });
+  fake.invoices.set('pi_package', 'in_package_1').set('pi_plan', 'in_1');
+  const refund = (payment_intent: string) => ({
+    ...{ id: 're_1', status: 'succeeded', amount: 500, currency: 'usd', payment_intent },
+  });
+  const payments = async (intent: string) =>
+    (await notices('refund.created', refund(intent)))!.map((each) => 'payment_id' in each && each.payment_id);
+  t.deepEqual(await payments('pi_package'), ['pi_package']);
+  t.deepEqual(await payments('pi_plan'), ['in_1']);
+});
+
+test('prices that the operator keeps at Stripe bring their other currencies', async (t) => {
+  const { fake, stripe, notices } = await opened(t);
+  const keep = async (lookup_key: string, unit_amount: number, more: Record<string, string>) => {
+    const body = new URLSearchParams({ lookup_key, unit_amount: String(unit_amount), currency: 'usd', ...more });
+    return ((await (await fetch(`${fake.url}/v1/prices`, { method: 'POST', body })).json()) as { id: string }).id;
+  };
+  const euros = (cents: number) => ({ 'currency_options[eur][unit_amount]': String(cents) });
+  const package_price = await keep('url_checker_credits_5000', 500, euros(450));
+  await stripe.checkout(PACKAGE);
+  t.is(fake.posted.at(-1)!.form['line_items[0][price]'], package_price);
+  await keep('url_checker_credits_25000', 1, euros(1));
+  const dearer = { ...PACKAGE.item, package_id: 'credits_25000', price_cents: 2000 } as Order['item'];
+  await stripe.checkout({ ...PACKAGE, item: dearer });
+  t.is(fake.posted.at(-1)!.form['line_items[0][price_data][unit_amount]'], '2000', 'not that of the catalogue');
+
+  const plan = { 'metadata[plan]': 'pro', 'metadata[interval]': 'month', ...euros(2700) };
+  const price = await keep('url_checker_pro_month', 2900, plan);
+  await stripe.checkout(PRO);
+  t.is(fake.posted.at(-1)!.form['line_items[0][price]'], price);
+  const invoice = {
+    ...{ id: 'in_1', customer: 'cus_1', total: 2700, currency: 'eur' },
+    parent: { subscription_details: { subscription: 'sub_1', metadata: { user_id: 'alice' } } },
+    lines: {
+      data: [
+        {
+          ...{ amount: 2700, currency: 'eur', period: { start: 1_800_000_000, end: 1_802_678_400 } },
+          pricing: { price_details: { price } },
+        },
+      ],
+    },
+  };
+  const [paid] = (await notices('invoice.paid', invoice))!;
+  t.like(paid, { type: 'period_paid', amount_cents: 2700, currency: 'eur' });
+  t.like((paid as { lines: object[] }).lines[0], {
+    plan: 'pro',
+    interval: 'month',
+    price_cents: 2700,
+    amount_cents: 2700,
+  });
 });
