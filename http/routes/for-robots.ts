@@ -51,7 +51,7 @@ const forModels = route({
   path: '/llms.txt',
   access: 'none',
   summary: 'Tell language models what the service is, and where its documents are',
-  responses: aText('Markdown.', '# URL checker'),
+  responses: aText('The service in a few words, in Markdown.', '# URL checker'),
   handler: (_, { public_url }) => ({ body: llms(public_url()), headers }),
 });
 
