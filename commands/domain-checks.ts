@@ -1,8 +1,8 @@
 // The aggregate of an ended job's results, counted by domain. Its parts are recorded in order, each once, until the last.
 import type { DomainChecksEvent, DomainsChecked } from '../events/domain-checks.ts';
-import type { EventStore } from '../events/event-store.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
 import { domainChecksStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, notRefused, openAggregate } from './aggregate.ts';
 
 export interface RecordedParts {
   parts: number;
@@ -24,16 +24,17 @@ export function decide(
 }
 
 export interface DomainChecks {
-  record(part: number, checked: DomainsChecked, context: CommandContext): Promise<void>;
+  /** The position that the log has reached with the part. */
+  record(part: number, checked: DomainsChecked, context: CommandContext): Promise<Position>;
 }
 
 export function openDomainChecks(log: EventStore): DomainChecks {
   const aggregate = openAggregate<RecordedParts, DomainChecksEvent>(log, { initial, evolve });
   return {
     async record(part, data, context) {
-      await aggregate.handle(domainChecksStream(data.job_id), context, (recorded) => decide(recorded, part, data), {
-        assume_empty: part === 0,
-      });
+      const decided = (recorded: RecordedParts) => decide(recorded, part, data);
+      const stream = domainChecksStream(data.job_id);
+      return notRefused(await aggregate.handle(stream, context, decided, { assume_empty: part === 0 })).position;
     },
   };
 }

@@ -201,7 +201,12 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     atEnd: (close) => closes.push(close),
   };
   return {
-    ...{ parts, readmodels, readiness: readiness.checks, advisory: identity.reach ? identityCheck(probed) : {} },
+    ...{
+      parts,
+      readmodels,
+      readiness: readiness.checks,
+      advisory: { ...readiness.advisory, ...(identity.reach && identityCheck(probed)) },
+    },
     end: () => closing.abort(),
     async close() {
       await within(STOP_MS, signs.stop());
@@ -308,8 +313,8 @@ export async function openProbes(
   logger: Logger,
 ): Promise<OpenedApp> {
   const maintenance = await openMaintenance(openMaintenanceMode(stores.log), { registry, logger });
-  const { checks: readiness, close } = openWatch(stores, openReadModels(stores.documents), { registry });
-  const options = { log: logger, registry, readiness, maintenance };
+  const { checks: readiness, advisory, close } = openWatch(stores, openReadModels(stores.documents), { registry });
+  const options = { log: logger, registry, readiness, advisory, maintenance };
   return {
     app: null,
     probe: (path) => PROBES[path]!(options),

@@ -2,14 +2,18 @@
 
 const AT_ONCE = 32;
 
-/** Runs `work` for each item, at most 32 at a time. Throws the failures after all items have ended. */
-export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+/** Runs `work` for each item, at most `at_a_time` at a time. Throws the failures after all items have ended. */
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<unknown>,
+  at_a_time: number = AT_ONCE,
+): Promise<void> {
   const failures: unknown[] = [];
   const rest = items.values();
   const runRest = async () => {
     for (const item of rest) await work(item).catch((error: unknown) => failures.push(error));
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, runRest));
+  await Promise.all(Array.from({ length: Math.min(at_a_time, items.length) }, runRest));
   if (failures.length === 1) throw failures[0];
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of ${items.length} failed`);
 }

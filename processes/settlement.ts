@@ -3,20 +3,25 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/credits.ts';
 import type { Jobs } from '../commands/job.ts';
 import { settleJob } from '../commands/settle-job.ts';
-import { endedJob, type JobDocument } from '../readmodels/jobs.ts';
-import type { LiveCollection } from '../readmodels/read-models.ts';
-import { type Apart, TOGETHER } from './put-off.ts';
+import { endedJob, jobs } from '../readmodels/jobs.ts';
+import { type AnyManager, processManager } from './process-manager.ts';
 
-const AT_ONCE = 1000;
+const SPACING_MS = 10;
 
-export async function settleJobs(
-  jobs: LiveCollection<JobDocument>,
-  commands: Jobs,
-  credits: CreditsLedger,
-  context: (job_id: string) => CommandContext,
-  apart: Apart = TOGETHER,
-): Promise<void> {
-  await apart.each(await apart.find(jobs, { due: 'settlement' }, AT_ONCE), (job) =>
-    settleJob(endedJob(job), commands, credits, context(job._id)),
-  );
+export interface SettlementOptions {
+  commands: Jobs;
+  credits: CreditsLedger;
+  context: (job_id: string) => CommandContext;
+}
+
+export function settlement({ commands, credits, context }: SettlementOptions): AnyManager {
+  return processManager({
+    name: 'settlement',
+    finds: { in: jobs, where: { due: 'settlement' } },
+    order: '_id',
+    since: ({ completed_at }) => completed_at,
+    work: async (job) => void (await settleJob(endedJob(job), commands, credits, context(job._id))),
+    fails: 'an ended job cannot be settled now; the others are',
+    spacing_ms: SPACING_MS,
+  });
 }

@@ -7,52 +7,55 @@ import type { Jobs } from '../commands/job.ts';
 import { deleteJobBlobs } from '../commands/job-blobs.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
-import type { PendingDocument } from '../readmodels/pending.ts';
-import type { LiveCollection } from '../readmodels/read-models.ts';
-import { inParallel } from './in-parallel.ts';
+import { type PendingDocument, pending } from '../readmodels/pending.ts';
+import { type AnyManager, type Done, Later, processManager } from './process-manager.ts';
 import type { Removals } from './removals.ts';
 
 /** Reading a million URLs takes seconds: a listing without a job after this long is abandoned. */
 const LISTING_ABANDONED_MS = 60 * 60_000;
 const RESERVATION_ABANDONED_MS = 10 * 60_000;
+const SWEEP_MS = 30_000;
 const AT_ONCE = 10_000;
 
 export interface SweeperOptions {
   log: EventStore;
-  pending: LiveCollection<PendingDocument>;
   commands: Jobs;
   credits: CreditsLedger;
   blobs: Pick<Blobs, 'delete'>;
   removals: Removals;
   context: (job_id: string) => CommandContext;
-  /** Milliseconds that never go back: a step's age counts from the sweeper's first sight of it, whatever the wall clock says. */
-  monotonic: () => number;
 }
 
-export interface Sweeper {
-  /** Throws the failures after it has tried all steps. */
-  pass(): Promise<void>;
-}
+/** A step's age counts from this process's first sight of it, whatever the wall clock says. */
+const KINDS = {
+  listing: { abandoned_ms: LISTING_ABANDONED_MS, undo: removeListing },
+  reservation: { abandoned_ms: RESERVATION_ABANDONED_MS, undo: releaseReservation },
+} as const satisfies Record<
+  PendingDocument['kind'],
+  { abandoned_ms: number; undo: (step: PendingDocument, options: SweeperOptions) => Promise<Done> }
+>;
 
-export function openSweeper(options: SweeperOptions): Sweeper {
-  const { pending, monotonic } = options;
-  /** The time of the first sight of each unfinished step. */
-  let seen = new Map<string, number>();
-  return {
-    async pass() {
-      const now = monotonic();
-      const steps = await pending.find({}, { sort: { since: 1 }, limit: AT_ONCE });
-      seen = new Map(steps.map(({ _id }) => [_id, seen.get(_id) ?? now]));
-      const abandoned = steps.filter(({ _id, kind }) => {
-        const abandoned_ms = kind === 'listing' ? LISTING_ABANDONED_MS : RESERVATION_ABANDONED_MS;
-        return now - seen.get(_id)! >= abandoned_ms;
-      });
-      await inParallel(abandoned, async (step) => {
-        if (step.kind !== 'listing') await releaseReservation(step, options);
-        else if (!options.removals.are_held) await options.removals.run(() => discardListing(step, options));
-      });
+export function sweeper(options: SweeperOptions): AnyManager {
+  return processManager({
+    name: 'sweeper',
+    finds: { in: pending, where: {} },
+    order: 'since',
+    since: ({ since }) => since,
+    at_once: AT_ONCE,
+    async work(step, { waits_ms }) {
+      const { abandoned_ms, undo } = KINDS[step.kind];
+      return waits_ms < abandoned_ms ? new Later(abandoned_ms - waits_ms) : undo(step, options);
     },
-  };
+    fails: 'an abandoned submission cannot be undone now; the others are',
+    every_ms: SWEEP_MS,
+  });
+}
+
+async function removeListing(step: PendingDocument, options: SweeperOptions): Promise<Done> {
+  const { removals } = options;
+  if (removals.are_held) return new Later(SWEEP_MS);
+  await removals.run(() => discardListing(step, options));
+  return null;
 }
 
 async function discardListing(
@@ -71,11 +74,11 @@ async function discardListing(
 async function releaseReservation(
   { _id, job_id, user_id }: PendingDocument,
   { commands, credits, context }: SweeperOptions,
-): Promise<void> {
+): Promise<Done> {
   const reservation_id = _id.slice('reservation:'.length);
   const voided = await commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));
   // A reservation that the job has used after all stays with the job.
-  if (voided.ok && voided.state.reservations.get(reservation_id) === 'voided') {
-    await credits.run(user_id!, { type: 'release', reservation_id }, context(job_id));
-  }
+  if (!voided.ok || voided.state.reservations.get(reservation_id) !== 'voided') return null;
+  const released = await credits.run(user_id!, { type: 'release', reservation_id }, context(job_id));
+  return released.ok ? released.position : null;
 }

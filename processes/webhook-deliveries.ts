@@ -9,7 +9,8 @@ import type { WebhookDeliveryRequested } from '../events/webhook.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { pause } from '../time/pause.ts';
-import { firstOthers, openPutOff } from './put-off.ts';
+import type { ManagerWatch } from './manager-watch.ts';
+import { firstOthers, PutOff } from './put-off.ts';
 import type { WebhookSender } from './webhook-sender.ts';
 import { signedRequest } from './webhook-signature.ts';
 
@@ -49,7 +50,7 @@ export interface WebhookDispatcher {
   /** Starts due deliveries as far as there is room. Throws the error of a delivery that failed since the last pass. */
   pass(): Promise<void>;
   /** Makes passes until `signal` aborts, and calls `onPass` after each. Then waits up to 5 s for the deliveries in flight. */
-  run(signal: AbortSignal, onPass: () => void): Promise<void>;
+  run(signal: AbortSignal, onPass: () => void, watch?: ManagerWatch): Promise<void>;
   /** Resolves when no delivery is in flight. */
   settled(): Promise<void>;
 }
@@ -64,7 +65,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   let freed = new AbortController();
   let failure: { error: unknown } | null = null;
   /** Deliveries that cannot be made, because an event of theirs is damaged. */
-  const put_off = openPutOff(monotonic);
+  const put_off = new PutOff(monotonic);
   let looked_at = Number.NEGATIVE_INFINITY;
 
   function hasRoom(endpoint_id: string): boolean {
@@ -82,6 +83,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       looked_at = monotonic();
       await takeSetBack();
     }
+    put_off.begin();
     for (let more = true; more && in_hand.size < MAX_IN_HAND; ) {
       more = false;
       // The query leaves out full endpoints, whose deliveries could fill the page.
@@ -120,10 +122,11 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     const { _id, endpoint_id } = delivery;
     of_endpoint.set(endpoint_id, (of_endpoint.get(endpoint_id) ?? 0) + 1);
     const taken = deliver(delivery)
+      .then(() => put_off.done(_id))
       .catch((error: unknown) => {
         if (cut.signal.aborted) return;
         failure = { error };
-        if (!isOfStore(error)) put_off.add(_id);
+        if (!isOfStore(error)) put_off.fail(_id);
       })
       .finally(() => {
         in_hand.delete(_id);
@@ -180,6 +183,13 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     return next ? Math.max(0, Math.min(Date.parse(next.next_attempt_at!) - now(), IDLE_PASS_MS)) : IDLE_PASS_MS;
   }
 
+  /** How long the oldest delivery that is due waits; null: none is. */
+  async function oldestDue(at: number): Promise<number | null> {
+    const where = { next_attempt_at: { $lte: new Date(at).toISOString() } };
+    const [oldest] = await documents.find(where, { sort: { next_attempt_at: 1 }, limit: 1 });
+    return oldest ? Math.max(0, now() - Date.parse(oldest.next_attempt_at!)) : null;
+  }
+
   const settled = async () => void (await Promise.all(in_hand.values()));
 
   async function end(): Promise<void> {
@@ -191,7 +201,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   return {
     pass,
     settled,
-    async run(signal, onPass) {
+    async run(signal, onPass, watch) {
       try {
         while (!signal.aborted) {
           freed = new AbortController();
@@ -201,6 +211,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
           const began_at = now();
           await pass();
           onPass();
+          watch?.waits(await oldestDue(began_at), put_off.failed);
           const due_ms = await untilDue(began_at);
           await pause(Math.min(SPACING_MS, due_ms), woken);
           await readmodels.moved(seen, due_ms - SPACING_MS, woken);

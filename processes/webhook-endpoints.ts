@@ -8,50 +8,36 @@ import type { ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookEndpointDocument, webhookDeliveries, webhookEndpoints } from '../readmodels/webhooks.ts';
 import { addressOf } from './address-of.ts';
 import type { Mail, Mailer } from './mail.ts';
-import { passOnMoves } from './passes.ts';
+import { type AnyManager, processManager } from './process-manager.ts';
 import { requestOf } from './webhook-deliveries.ts';
 
 const AT_ONCE = 1000;
-const SPACING_MS = 500;
 
 export interface WebhookEndpointsOptions {
   log: EventStore;
-  readmodels: ReadModels;
+  readmodels: Pick<ReadModels, 'collection'>;
   endpoints: WebhookEndpoints;
   deliveries: WebhookDeliveries;
   mailer: Mailer;
   context: (endpoint_id: string) => CommandContext;
 }
 
-/** Runs until `signal` aborts; calls `onPass` after each pass. */
-export async function runWebhookEndpoints(
-  options: WebhookEndpointsOptions,
-  signal: AbortSignal,
-  onPass: () => void,
-): Promise<void> {
-  const { readmodels } = options;
-  await passOnMoves({ readmodels, spacing_ms: SPACING_MS, signal, onPass }, () => tendWebhookEndpoints(options));
-}
-
-/** Makes one pass. When an endpoint fails or its mail cannot be sent now, the pass continues with the others and throws at its end. */
-export async function tendWebhookEndpoints(options: WebhookEndpointsOptions): Promise<void> {
-  const { readmodels, endpoints, context } = options;
-  const where = { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } };
-  const failures: unknown[] = [];
-  async function tend(endpoint: WebhookEndpointDocument): Promise<void> {
-    const { _id: endpoint_id, user_id, due, enablings = 0 } = endpoint;
-    if (due === 'notice') {
-      if (!(await giveUpSome(endpoint, options))) await notify(endpoint, options);
-    } else {
-      const reason = due === 'disable_gone' ? 'gone' : 'failing';
-      await endpoints.run(user_id, { type: 'disable', endpoint_id, reason, enablings }, context(endpoint_id));
-    }
-  }
-  for (const endpoint of await readmodels.collection(webhookEndpoints).find(where, { limit: AT_ONCE })) {
-    await tend(endpoint).catch((error: unknown) => failures.push(error));
-  }
-  if (failures.length > 0)
-    throw new AggregateError(failures, 'webhook endpoints were not disabled, or their owners not notified');
+export function webhookEndpointCare(options: WebhookEndpointsOptions): AnyManager {
+  const { endpoints, context } = options;
+  return processManager({
+    name: 'webhook endpoints',
+    finds: { in: webhookEndpoints, where: { due: { $in: ['disable_gone', 'disable_failing', 'notice'] } } },
+    order: '_id',
+    at_a_time: 1,
+    async work(endpoint) {
+      const { _id: endpoint_id, user_id, due, enablings = 0 } = endpoint;
+      if (due !== 'notice') {
+        const reason = due === 'disable_gone' ? 'gone' : 'failing';
+        await endpoints.run(user_id, { type: 'disable', endpoint_id, reason, enablings }, context(endpoint_id));
+      } else if (!(await giveUpSome(endpoint, options))) await notify(endpoint, options);
+    },
+    fails: 'a webhook endpoint was not disabled, or its owner not notified; the others are',
+  });
 }
 
 /** Gives up pending deliveries of a disabled endpoint. Returns whether it found any, so that the next pass looks again. */

@@ -6,6 +6,7 @@ import type { Collection, CollectionSpec, Document, Documents } from '../readmod
 import { pause } from '../time/pause.ts';
 import type { DependencyState } from './dependencies.ts';
 import type { RoleState, Say } from './holding.ts';
+import type { ManagerSign } from './managers.ts';
 import { VERSION } from './version.ts';
 
 export interface RoleSign extends Document {
@@ -27,6 +28,8 @@ export interface RoleSign extends Document {
   dependencies?: DependencyState[];
   /** The work that the role has handed out; null while it hands out none. */
   work?: HandedOut | null;
+  /** The process managers; null for a role that runs none. */
+  managers?: ManagerSign[] | null;
   /** What the continuous audit of the ledger knows; null for a role that runs none. */
   ledger_audit?: LedgerAuditSign | null;
 }
@@ -86,6 +89,8 @@ export interface RoleSigns {
   say: Say;
   /** Sets the function that tells of the work that the role has handed out. */
   measure(work: () => WorkSign): void;
+  /** Sets the function that tells of the process managers. */
+  managing(signs: () => ManagerSign[]): void;
   /** Sets the function that tells of the audit of the ledger. */
   audited(sign: () => LedgerAuditSign | null): void;
   /** Ends the heartbeats and deletes their document. */
@@ -107,11 +112,13 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
   const { documents, role, askQueue, every_ms = SIGN_MS } = options;
   const began = performance.now();
   let handed_out: (() => WorkSign) | null = null;
+  let managers: (() => ManagerSign[]) | null = null;
   let audit: (() => LedgerAuditSign | null) | null = null;
   const facts = () => ({
     ...{ machine: hostname(), pid: process.pid, version: VERSION, uptime_ms: Math.round(performance.now() - began) },
     dependencies: options.dependencies?.() ?? [],
     work: handed_out && withDepth(handed_out(), options.queue_depth?.() ?? null),
+    managers: managers?.() ?? null,
     ledger_audit: audit?.() ?? null,
   });
   const stopped = new AbortController();
@@ -163,6 +170,9 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
     },
     measure(work) {
       handed_out = work;
+    },
+    managing(signs) {
+      managers = signs;
     },
     audited(sign) {
       audit = sign;
@@ -223,6 +233,10 @@ export function openRoleWatch(
 /** What the process that hands out the work says of it; null while none does. */
 export const workOf = (roles: Pick<RoleWatch, 'alive'>): HandedOut | null =>
   roles.alive('processes').find(({ state, work }) => state === 'working' && work)?.work ?? null;
+
+/** What the process that runs the process managers says of them; empty while none does. */
+export const managersOf = (roles: Pick<RoleWatch, 'alive'>): readonly ManagerSign[] =>
+  roles.alive('processes').find(({ state, managers }) => state !== 'standing_by' && managers?.length)?.managers ?? [];
 
 /** More than the roles of any deployment. */
 const MAX_SIGNS = 10_000;

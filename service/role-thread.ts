@@ -204,7 +204,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
         if (usesQueue(role)) queue = await opening.queue;
         const blobs = role === 'processes' ? await opening.blobs : null;
         const { run } = await RUN[role]();
-        const { say, measure, audited } = signs;
+        const { say, measure, managing, audited } = signs;
         const late = { queue: queue!, blobs: blobs! };
         await run({
           ...stores,
@@ -214,6 +214,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
           signal,
           say,
           measure,
+          managing,
           audited,
           fault: (dependency, reason) => void (faults[dependency] = reason),
           pulse,

@@ -1,4 +1,5 @@
 // Results that are older than the service keeps them, from outside: they are gone, and the service says so.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -12,11 +13,12 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { issueLocalToken } from '../adapters/identity/index.ts';
 import { openJobs } from '../commands/job.ts';
-import { openRetention } from '../processes/retention.ts';
+import { retention } from '../processes/retention.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { until } from './support/behind.ts';
 import { occurrences } from './support/bytes.ts';
 import { assertExactFolder } from './support/ledger.ts';
+import { passesOf } from './support/manager-pass.ts';
 import { opsHere } from './support/run-ops.ts';
 import { runProgram } from './support/run-program.ts';
 import { answerOf, openTestClient, startTestService } from './support/service.ts';
@@ -65,12 +67,11 @@ test('results that have expired are gone from both APIs, links and files; the jo
 
   const log = await openFolderLog(service.data_dir);
   const documents = await openSqliteDocuments({ path: join(service.data_dir, 'documents.db') });
-  const retention = openRetention({
-    ...{ readmodels: openReadModels(documents), commands: openJobs(log), days: 1, failed_purges: NONE, logger: silent },
-    ...{ context: () => commandContext(), now: () => Date.now() + TWO_DAYS_MS, monotonic: () => 0 },
-  });
+  const readmodels = openReadModels(documents);
+  const of = { readmodels, commands: openJobs(log), days: 1, failed_purges: NONE, context: () => commandContext() };
+  const expiry = passesOf(retention(of), readmodels, { logger: silent, now: () => Date.now() + TWO_DAYS_MS });
   // The last step that the processes owe the job may be under way.
-  await until(async () => (await retention.expireSome(new AbortController().signal)).position !== null);
+  await until(async () => (await expiry.pass()) !== null);
   await until(async () => (await Array.fromAsync(log.readStream(`job-${old}`))).at(-1)!.type === 'ResultsRemoved');
   await Promise.all([log.close(), documents.close()]);
   await until(() => received.length > 1);

@@ -1,6 +1,7 @@
 // The administrators' route for the live state of the service.
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
+import { type ManagerSign, troubleOf } from '../../roles/managers.ts';
 import { VERSION } from '../../roles/version.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { type FollowerStatus, MOST_COUNTED } from '../followers.ts';
@@ -49,6 +50,18 @@ const Process = Type.Object({
   reason: Nullable(Type.String({ description: 'Why it waits.' })),
   uptime_seconds: Duration('Since its start.'),
   heartbeat_seconds: Duration('Age of its last heartbeat; null when none came since this process began to watch.'),
+});
+
+const Manager = Type.Object({
+  name: Type.String({ description: 'As in the metrics and the runbook: `mails`, `settlement`.' }),
+  status: Type.Enum(['ok', 'failing', 'late', 'put_off'], {
+    description:
+      '`failing`: its passes fail. `late`: its oldest work waits for too long. `put_off`: single items fail, and others go on.',
+  }),
+  trouble: Nullable(Type.String({ description: 'What is wrong, as a sentence.' })),
+  failures: Count('Failures since its process took the work over.'),
+  put_off: Count('Items that failed, and will be tried again.'),
+  oldest_pending_seconds: Type.Number({ minimum: 0, description: 'How long its oldest work waits.' }),
 });
 
 const Follower = Type.Object({
@@ -121,6 +134,9 @@ const services = route({
         maintenance: MaintenanceView,
         dependencies: Type.Array(Dependency),
         processes: Type.Array(Process, { description: 'Each role of each process.' }),
+        managers: Type.Array(Manager, {
+          description: 'The process managers, which do what nobody waits for; empty while no process runs them.',
+        }),
         log_position: Nullable(Type.String({ description: 'The end of the log; null while it does not answer.' })),
         followers: Nullable(
           Type.Array(Follower, { description: 'Null while the log or the store of documents does not answer.' }),
@@ -141,6 +157,12 @@ const services = route({
           {
             ...{ role: 'checker', machine: 'checker-1', pid: 7, version: VERSION, state: 'working', reason: null },
             ...{ uptime_seconds: 86_400, heartbeat_seconds: 0.6 },
+          },
+        ],
+        managers: [
+          {
+            ...{ name: 'mails', status: 'put_off', trouble: 'mails: 1 failed and will be tried again' },
+            ...{ failures: 4, put_off: 1, oldest_pending_seconds: 61.5 },
           },
         ],
         log_position: '0000000000184467',
@@ -175,6 +197,7 @@ const services = route({
           ...{ ...rest, reason, since: timeOf(now() - for_ms) },
         })),
         processes: found.processes.map(processView),
+        managers: managersIn(found).map(managerView),
         log_position: found.head,
         followers: found.followers?.map(followerView) ?? null,
         work: workView(found),
@@ -202,6 +225,20 @@ const followerView = ({ lag_ms, ...rest }: FollowerStatus) => ({
   ...rest,
   lag_seconds: lag_ms === null ? null : seconds(lag_ms),
 });
+
+const managersIn = ({ processes }: ServiceStatus): readonly ManagerSign[] =>
+  processes.find(
+    ({ sign, silent_ms }) =>
+      sign.state !== 'standing_by' && sign.managers?.length && silent_ms !== null && silent_ms < SILENT_MS,
+  )?.sign.managers ?? [];
+
+function managerView(sign: ManagerSign) {
+  const { name, failing_ms, put_off, failures, oldest_pending_ms } = sign;
+  const trouble = troubleOf(sign);
+  const wrong = failing_ms !== null ? 'failing' : put_off > 0 ? 'put_off' : 'late';
+  const status = trouble === null ? 'ok' : wrong;
+  return { name, status, trouble, failures, put_off, oldest_pending_seconds: seconds(oldest_pending_ms) };
+}
 
 /** What the process that hands out the work says of it; null while none does. */
 function workView({ processes }: ServiceStatus) {

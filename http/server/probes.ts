@@ -68,7 +68,7 @@ async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promis
         const detail = error instanceof NotReady ? error.message : 'it does not work';
         log.warn(
           { check: name, ...(error instanceof NotReady ? { detail } : { err: error }) },
-          Object.hasOwn(advisory, name) ? 'a dependency is away' : 'not ready',
+          Object.hasOwn(advisory, name) ? 'something does not work, and leaves the service ready' : 'not ready',
         );
         return [name, { ok: false, detail }];
       } finally {

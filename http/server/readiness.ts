@@ -2,7 +2,8 @@
 import type { Registry } from 'prom-client';
 import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { type DependencyState, measureDependency } from '../../roles/dependencies.ts';
-import type { RoleWatch } from '../../roles/role-signs.ts';
+import { troubleOf } from '../../roles/managers.ts';
+import { managersOf, type RoleWatch } from '../../roles/role-signs.ts';
 import { openGauge } from './metrics.ts';
 import { repeatedly } from './repeatedly.ts';
 
@@ -34,6 +35,8 @@ const WORKERS = ['projector', 'processes', 'checker'] as const;
 export interface Readiness {
   /** The conditions by name. Each throws `NotReady` when it does not hold. */
   checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Conditions that leave the service ready: jobs go on meanwhile. */
+  advisory: Readiness['checks'];
   /** The log and the store of documents, as the looks find them. */
   stores(): DependencyState[];
   /** Looks at all stores and roles once. */
@@ -130,9 +133,16 @@ export function openReadiness(options: ReadinessOptions): Readiness {
     processes: async () => assertWorks('processes'),
     checker: async () => assertWorks('checker'),
   };
+  const advisory = {
+    async process_managers() {
+      const troubles = managersOf(roles).flatMap((sign) => troubleOf(sign) ?? []);
+      if (troubles.length > 0) throw new NotReady(troubles.join('; '));
+    },
+  };
   measure(options.registry, checks, roles, lag_ms);
   return {
     checks,
+    advisory,
     stores: () => Object.values(measured).map((one) => one.state()),
     look,
     close() {

@@ -5,9 +5,10 @@ import type { BackupDocument } from '../../readmodels/backups.ts';
 import type { Reading } from '../../readmodels/documents.ts';
 import type { PaymentIssueDocument } from '../../readmodels/payment-issues.ts';
 import { within } from '../../roles/dependencies.ts';
-import { type HandedOut, type LedgerAuditSign, type RoleWatch, workOf } from '../../roles/role-signs.ts';
+import { MANAGERS, type ManagerSign } from '../../roles/managers.ts';
+import { type HandedOut, type LedgerAuditSign, managersOf, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 import type { Followers } from '../followers.ts';
-import { openGauge, type Values } from './metrics.ts';
+import { openCounter, openGauge, type Values } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface WatchMetricsOptions {
@@ -55,6 +56,23 @@ const OF_WORK: readonly Metric<HandedOut>[] = [
     ({ oldest }) => (oldest?.for_ms ?? 0) / 1000,
   ],
 ];
+const OF_MANAGERS: readonly Metric<ManagerSign>[] = [
+  [
+    'manager_oldest_pending_seconds',
+    'Age of the oldest work of the process manager; 0 without any.',
+    ({ oldest_pending_ms }) => oldest_pending_ms / 1000,
+  ],
+  [
+    'manager_put_off',
+    'Items whose work failed in the process manager, and that will be tried again.',
+    ({ put_off }) => put_off,
+  ],
+  [
+    'manager_failing_seconds',
+    'Since when the passes of the process manager fail; 0 while they succeed.',
+    ({ failing_ms }) => (failing_ms ?? 0) / 1000,
+  ],
+];
 const OF_AUDIT: readonly Metric<LedgerAuditSign>[] = [
   [
     'ledger_audit_violations',
@@ -96,6 +114,22 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
       return valuesOf({}, handed_out && value(handed_out));
     });
   }
+  for (const [name, help, value] of OF_MANAGERS) {
+    gauge(name, help, ['manager'], () =>
+      managersOf(roles).flatMap((sign) => valuesOf({ manager: sign.name }, value(sign))),
+    );
+  }
+  gauge(
+    'manager_late_after_seconds',
+    'While all is well, no work of the process manager waits for longer.',
+    ['manager'],
+    () => Object.entries(MANAGERS).map(([manager, { late_after_ms }]) => [{ manager }, late_after_ms / 1000]),
+  );
+  const help =
+    'Failures of the process manager, in passes and in the work for single items, since its process took over.';
+  openCounter(registry, { name: 'manager_failures_total', help, labelNames: ['manager'] }, () =>
+    managersOf(roles).map(({ name, failures }) => [{ manager: name }, failures]),
+  );
   for (const [name, help, value] of OF_AUDIT) {
     gauge(name, help, [], () => {
       const sign = auditOf(roles);

@@ -23,7 +23,8 @@ import { openSubscriptionEnder } from '../open-payments.ts';
 import type { RoleParts, RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
-  const { config, log, stored_log, listing, documents, queue, blobs, logger, signal, say, measure, audited } = parts;
+  const { config, log, stored_log, listing, documents, queue, blobs, logger, signal, say, measure, managing, audited } =
+    parts;
   const leases = await openLeases(documents);
   const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:processes', Date.now()) });
   const [commands, credits] = [openJobs(log), openCredits(log)];
@@ -62,6 +63,7 @@ export const run: RunRole = async (parts) => {
       signal,
       say,
       measure,
+      managing,
       ...webhooks,
       ledger_heads,
       ledger_audit,

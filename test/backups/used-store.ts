@@ -17,14 +17,15 @@ import { identifyLog } from '../../commands/log-identity.ts';
 import { openErasures, openUserAggregate, see } from '../../commands/user.ts';
 import type { EventStore, RecordedEvent, StoredLog } from '../../events/event-store.ts';
 import { LOG_IDENTITY_STREAM, personalKeyStream, userStream } from '../../events/streams.ts';
-import { openPurger } from '../../processes/purge.ts';
+import { purging } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { settleJobs } from '../../processes/settlement.ts';
+import { settlement } from '../../processes/settlement.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { startEventStoreDbServer } from '../support/eventstoredb-server/eventstoredb-server.ts';
 import { fileBlobs } from '../support/file-blobs.ts';
+import { passesOf, passOf } from '../support/manager-pass.ts';
 import { coded, commandContext, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
@@ -86,11 +87,11 @@ export async function use({ log, documents, blobs }: World): Promise<void> {
   const readmodels = openReadModels(documents);
   const ended = async (job_id: string) => endedJob((await readmodels.collection(jobs).get(job_id))!);
   await openDeleteJob(commands, credits, ended)('gone', commandContext());
-  await settleJobs(readmodels.collection(jobs), commands, credits, () => commandContext());
-  const purging = { log, blobs, readmodels, commands, removals: openRemovals(), context: () => commandContext() };
-  const purger = openPurger({ ...purging, logger: silent, monotonic: () => 0 });
+  const context = () => commandContext();
+  await passOf(settlement({ commands, credits, context }), readmodels);
+  const purger = passesOf(purging({ log, blobs, commands, removals: openRemovals(), context }), readmodels);
   do await project({ log, documents });
-  while ((await purger.purgeSome(new AbortController().signal)) !== null);
+  while ((await purger.pass()) !== null);
 }
 
 /** What the streams hold, byte for byte, in the order of the log; without what a store gives to events by itself. */

@@ -1,4 +1,5 @@
 // `npm run ops -- store compact`: no file has the bytes of what was deleted, whatever left them there.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,14 +9,15 @@ import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-docu
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openCredits } from '../../commands/credits.ts';
 import { openJobs } from '../../commands/job.ts';
-import { openPurger } from '../../processes/purge.ts';
+import { purging } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { occurrences } from '../support/bytes.ts';
 import { fileBlobs } from '../support/file-blobs.ts';
 import { assertExact } from '../support/ledger.ts';
+import { passesOf } from '../support/manager-pass.ts';
 import { opsHere } from '../support/run-ops.ts';
-import { coded, commandContext, project, silent } from '../support/stores.ts';
+import { coded, commandContext, project } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
 const GONE = ['secret-page', 'forgotten-row'];
@@ -50,9 +52,9 @@ test("after it no file has a purged job's URLs, and the stores are as they were"
   }
   await commands.run('gone', { type: 'delete' }, commandContext());
   await project({ log, documents });
-  const purging = { log, commands, blobs, readmodels: openReadModels(documents), removals: openRemovals() };
-  const purger = openPurger({ ...purging, logger: silent, monotonic: () => 0, context: () => commandContext() });
-  while ((await purger.purgeSome(new AbortController().signal)) !== null) await project({ log, documents });
+  const removing = { log, commands, blobs, removals: openRemovals(), context: () => commandContext() };
+  const purger = passesOf(purging(removing), openReadModels(documents));
+  while ((await purger.pass()) !== null) await project({ log, documents });
 
   const busy = await opsHere(['store', 'compact'], { DATA_DIR });
   t.is(busy.code, 2);

@@ -1,22 +1,23 @@
 // A job of an older release whose results expire under this one: what the statistics showed stays, also in a replay of what is left.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { openDomainChecks } from '../../commands/domain-checks.ts';
 import { openJobs } from '../../commands/job.ts';
-import { recordSomeDomains } from '../../processes/domain-checks.ts';
-import { openPurger } from '../../processes/purge.ts';
+import { domainChecks } from '../../processes/domain-checks.ts';
+import { purging } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { openRetention } from '../../processes/retention.ts';
+import { retention } from '../../processes/retention.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { results } from '../../readmodels/results.ts';
 import { jobDomains, jobResponseTimes, jobStats, summaryOf } from '../../readmodels/stats.ts';
 import { assertSameDocuments } from '../support/ledger.ts';
-import { coded, commandContext, openTestStores, project, silent } from '../support/stores.ts';
+import { passesOf, passOf } from '../support/manager-pass.ts';
+import { coded, commandContext, openTestStores, project } from '../support/stores.ts';
 
 const GOLDEN = join(import.meta.dirname, '../golden');
 const STORY = ['UrlsListed', 'JobCreated', 'URLChecked', 'JobCompleted'];
-const never = new AbortController().signal;
 
 for (const file of readdirSync(GOLDEN)) {
   test(`the results of a job of ${file} expire`, async (t) => {
@@ -32,10 +33,10 @@ for (const file of readdirSync(GOLDEN)) {
     }
     const log = coded(store);
     const readmodels = openReadModels(documents);
-    const common = { readmodels, context: () => commandContext(), logger: silent, monotonic: () => 0 };
     const commands = openJobs(log);
     await project({ log, documents });
-    await recordSomeDomains({ readmodels, commands: openDomainChecks(log), context: () => commandContext() }, never);
+    const context = () => commandContext();
+    await passOf(domainChecks({ readmodels, commands: openDomainChecks(log), context }), readmodels);
     await project({ log, documents });
     const shown = async () => {
       const [stats] = await readmodels.collection(jobStats).find({});
@@ -44,23 +45,12 @@ for (const file of readdirSync(GOLDEN)) {
     };
     const before = await shown();
     t.is(before.checked_urls, 2);
-    const retention = openRetention({
-      ...common,
-      commands,
-      days: 1,
-      failed_purges: { has: () => false },
-      now: Date.now,
-    });
-    t.not((await retention.expireSome(never)).position, null);
+    const expiring = { readmodels, commands, days: 1, failed_purges: { has: () => false }, context };
+    t.not(await passOf(retention(expiring), readmodels), null);
     await project({ log, documents });
-    const purger = openPurger({
-      ...common,
-      commands,
-      log,
-      blobs: { delete: async () => {} },
-      removals: openRemovals(),
-    });
-    while ((await purger.purgeSome(never)) !== null) await project({ log, documents });
+    const blobs = { delete: async () => {} };
+    const purger = passesOf(purging({ commands, log, blobs, removals: openRemovals(), context }), readmodels);
+    while ((await purger.pass()) !== null) await project({ log, documents });
     t.deepEqual(await readmodels.collection(results).find({}), []);
     t.deepEqual(await shown(), before);
     const anew = await openTestStores(t);

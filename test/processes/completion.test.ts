@@ -6,21 +6,19 @@ import { openDomainChecks } from '../../commands/domain-checks.ts';
 import { openJobs } from '../../commands/job.ts';
 import type { Outcome } from '../../events/checks.ts';
 import { domainChecksStream, jobStream } from '../../events/streams.ts';
-import { completeJobs } from '../../processes/completion.ts';
-import { recordSomeDomains } from '../../processes/domain-checks.ts';
-import { openApart } from '../../processes/put-off.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { completion } from '../../processes/completion.ts';
+import { domainChecks } from '../../processes/domain-checks.ts';
 import { inGeneration } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { eventsOf, FOUND } from '../support/behind.ts';
+import { passOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
 const NO_BLOBS = { put: async () => {} } as unknown as Blobs;
 const BROKEN: Outcome = { ...FOUND, status_code: 404, is_broken: true, verdict: 'broken' };
 const URLS = Array.from({ length: 50 }, (_, i) => `https://site-${i}.example/`);
-const never = new AbortController().signal;
 
 /** A job of five batches, all of whose URLs are checked; those for which `isBroken` says so are broken. */
 async function checkedJob(t: ExecutionContext, isBroken: (index: number) => boolean) {
@@ -42,15 +40,13 @@ async function checkedJob(t: ExecutionContext, isBroken: (index: number) => bool
       await (await documents.collection(inGeneration(jobStats, generation))).write([{ delete: 'job' }]);
     },
     async complete() {
-      const of_jobs = readmodels.collection(jobs);
-      await completeJobs(log, of_jobs, readmodels.collection(jobStats), commands, () => commandContext());
+      await passOf(completion({ log, readmodels, commands, context: () => commandContext() }), readmodels);
       await project(stores);
       return (await eventsOf(log, jobStream('job'))).at(-1);
     },
     async recordDomains() {
-      const apart = openApart('it fails', { logger: silent, monotonic: () => 0 });
-      const domain_checks = { readmodels, commands: openDomainChecks(log), context: () => commandContext(), apart };
-      await recordSomeDomains(domain_checks, never);
+      const domain_checks = { readmodels, commands: openDomainChecks(log), context: () => commandContext() };
+      await passOf(domainChecks(domain_checks), readmodels, { logger: silent });
       return (await eventsOf(log, domainChecksStream('job'))).length;
     },
   };

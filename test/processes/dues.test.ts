@@ -1,4 +1,5 @@
 // What is due at a time: lots expire, graces end and trials begin, each once.
+
 import test, { type ExecutionContext } from 'ava';
 import { openBilling } from '../../commands/billing.ts';
 import { openCredits } from '../../commands/credits.ts';
@@ -7,11 +8,12 @@ import { openTrials } from '../../commands/trial.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { creditsStream, jobStream, userStream } from '../../events/streams.ts';
 import { GRACE_MS, subscriptionAt } from '../../events/subscription-state.ts';
-import { doWhatIsDue } from '../../processes/dues.ts';
-import { openPutOff } from '../../processes/put-off.ts';
+import { type DuesOptions, dues } from '../../processes/dues.ts';
+import { creditLots } from '../../readmodels/credits.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { subscriptions as subscriptionDocuments } from '../../readmodels/subscriptions.ts';
-import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
+import { passesOf } from '../support/manager-pass.ts';
+import { commandContext, openTestStores, project } from '../support/stores.ts';
 
 const START = Date.parse('2026-01-31T09:00:00.000Z');
 const DAY = 86_400_000;
@@ -25,25 +27,39 @@ async function world(t: ExecutionContext) {
   const credits = openCredits(log);
   const subscriptions = openSubscriptions(log);
   const readmodels = openReadModels(stores.documents);
-  const put_off = openPutOff(() => clock.now);
-  const options = () => ({
-    readmodels,
+  const options = (): DuesOptions => ({
     credits: openCredits(log),
     subscriptions: openSubscriptions(log),
     trials: openTrials(log, credits, 50_000),
-    put_off,
-    logger: silent,
-    ...{ context, now: () => clock.now, projected_ms: 0 },
+    context,
   });
+  /** Passes of all that is due at times, with what they have put off. */
+  function open(changed: Partial<DuesOptions> = {}, logger: Parameters<typeof passesOf>[2] = {}) {
+    const now = () => clock.now;
+    const all = dues({ ...options(), ...changed }).map((one) =>
+      passesOf(one, readmodels, { now, monotonic: now, ...logger }),
+    );
+    return async () => {
+      for (const one of all) await one.pass();
+    };
+  }
+  /** The earliest time at which more is due; null for none that is known. */
+  async function next(): Promise<string | null> {
+    const later = { $gt: iso(clock.now) };
+    const [lot] = await readmodels.collection(creditLots).find({ due_at: later }, { sort: { due_at: 1 }, limit: 1 });
+    const documents = readmodels.collection(subscriptionDocuments);
+    const [grace] = await documents.find({ grace_until: later }, { sort: { grace_until: 1 }, limit: 1 });
+    return [lot?.due_at, grace?.grace_until].filter((time) => time != null).sort()[0] ?? null;
+  }
   return {
     ...{ log, credits, subscriptions, clock, context, billing: openBilling(log, credits, 'sandbox') },
-    options,
+    open,
     project: () => project(stores),
     async pass() {
       await project(stores);
-      const next = await doWhatIsDue(options());
+      await open()();
       await project(stores);
-      return next;
+      return next();
     },
     trialDue: () => readmodels.collection(subscriptionDocuments).find({ is_trial_due: true }),
     ledger: async (user_id: string) => {
@@ -73,7 +89,7 @@ test('a lot expires at its time, once, and the next pass is due with the next lo
 });
 
 test('a ledger that cannot be read holds up nobody else', async (t) => {
-  const { credits, subscriptions, clock, context, project, options } = await world(t);
+  const { credits, subscriptions, clock, context, project, open } = await world(t);
   const failure = { subscription_id: 'sub', payment_id: 'in_1', failed_at: iso(START) };
   await subscriptions.run('bob', { type: 'recordFailure', ...failure }, context());
   await credits.run('alice', grant(50, iso(START + DAY)), context());
@@ -81,12 +97,13 @@ test('a ledger that cannot be read holds up nobody else', async (t) => {
   await project();
   const broken = { ...credits, run: () => Promise.reject(new Error('the ledger is of a later service')) };
   const users: unknown[] = [];
-  const logger = { error: ({ user_id }: { user_id?: string }) => void users.push(user_id) };
-  await doWhatIsDue({ ...options(), credits: broken, logger });
-  await doWhatIsDue({ ...options(), credits: broken, logger });
+  const logger = { error: ({ id }: { id?: string }) => void users.push(id) } as never;
+  const pass = open({ credits: broken }, { logger });
+  await pass();
+  await pass();
   t.deepEqual(users, ['alice'], 'she is put off');
   const away = { ...subscriptions, run: () => Promise.reject(Object.assign(new Error(), { code: 'unavailable' })) };
-  await t.throwsAsync(doWhatIsDue({ ...options(), subscriptions: away }));
+  await t.throwsAsync(open({ subscriptions: away as never }));
   t.true((await subscriptions.read('bob')).unpaid[0]!.is_downgraded);
 });
 

@@ -1,4 +1,5 @@
 // An erased user is in no read model, in no byte of any file and in no replay. The ledger stays and verifies.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,10 +22,10 @@ import { openErasures } from '../../commands/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { jobStream, userStream } from '../../events/streams.ts';
-import { LAST_REQUESTS_MS, openEraser, type SubscriptionEnder } from '../../processes/erasures.ts';
-import { openPurger } from '../../processes/purge.ts';
+import { erasures as erasing, LAST_REQUESTS_MS, type SubscriptionEnder } from '../../processes/erasures.ts';
+import { purging } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { settleJobs } from '../../processes/settlement.ts';
+import { settlement } from '../../processes/settlement.ts';
 import { apiKeys } from '../../readmodels/api-keys.ts';
 import { erasures as erasureDocuments } from '../../readmodels/erasures.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
@@ -33,6 +34,7 @@ import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { occurrences } from '../support/bytes.ts';
 import { fileBlobs } from '../support/file-blobs.ts';
 import { assertExact } from '../support/ledger.ts';
+import { passesOf } from '../support/manager-pass.ts';
 import { coded, commandContext, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
@@ -130,18 +132,20 @@ async function twoUsers(t: ExecutionContext) {
       context,
       payments,
       removals: openRemovals(),
-      logger: silent,
+      mailer: { erase: async () => {} },
+      monotonic: () => now,
     };
-    const purging = { log: over, readmodels, commands: own, blobs, removals: openRemovals(), context };
-    const purger = openPurger({ ...purging, logger: silent, monotonic: () => now });
-    const eraser = openEraser({ ...options, mailer: { erase: async () => {} }, monotonic: () => now });
+    const removing = { log: over, commands: own, blobs, removals: openRemovals(), context };
+    const of = { logger: silent, monotonic: () => now };
+    const purger = passesOf(purging(removing), readmodels, of);
+    const eraser = passesOf(erasing(options), readmodels, of);
+    const settling = passesOf(settlement({ commands: own, credits: openCredits(over), context }), readmodels);
     return async () => {
-      const { signal } = new AbortController();
-      await eraser.pass(signal);
+      await eraser.pass();
       await project({ log, documents });
-      await settleJobs(readmodels.collection(jobs), own, openCredits(over), context);
+      await settling.pass();
       await project({ log, documents });
-      await purger.purgeSome(signal);
+      await purger.pass();
       await project({ log, documents });
     };
   }
@@ -363,7 +367,9 @@ test('two concurrent processes, and one that is killed between any two steps, re
       append: dying((...args: Parameters<EventStore['append']>) => log.append(...args)),
       deleteStream: dying((stream: string) => log.deleteStream(stream)),
     };
-    await finish(process(killed)).catch((error: Error) => t.is(error.message, 'killed'));
+    await finish(process(killed)).catch((error: Error) =>
+      t.is((error instanceof AggregateError ? (error.errors[0] as Error) : error).message, 'killed'),
+    );
     finished = await isDone();
     const [one, two] = [process(), process()];
     await finish(async () => {

@@ -1,4 +1,5 @@
 // Mails about payments and plans: one for each, with retries, to the user's address.
+
 import test, { type ExecutionContext } from 'ava';
 import { openBilling } from '../../commands/billing.ts';
 import { openCredits } from '../../commands/credits.ts';
@@ -6,8 +7,9 @@ import { openMails } from '../../commands/mail.ts';
 import { openTrials } from '../../commands/trial.ts';
 import { userStream } from '../../events/streams.ts';
 import { type Mail, MailPutOff, tellingMailer } from '../../processes/mail.ts';
-import { openMailRounds } from '../../processes/mails.ts';
+import { mails as sending } from '../../processes/mails.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
+import { passesOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 
 const NOW = Date.parse('2026-01-31T09:00:00.000Z');
@@ -38,15 +40,11 @@ async function world(t: ExecutionContext) {
     return mails.stateOf(mail_id);
   };
   const open = () =>
-    openMailRounds({
-      log,
-      readmodels: openReadModels(stores.documents),
-      mails: { ...mails, stateOf },
-      mailer,
-      logger: silent,
-      context,
-      ...{ monotonic: () => clock.monotonic, at_once: 3 },
-    });
+    passesOf(
+      sending({ log, mails: { ...mails, stateOf }, mailer, logger: silent, context, at_once: 3 }),
+      openReadModels(stores.documents),
+      { logger: silent, now: () => clock.now, monotonic: () => clock.monotonic },
+    );
   let rounds = open();
   const credits = openCredits(log);
   const record = (type: string, data: object) =>

@@ -9,9 +9,9 @@ import { openCredits } from '../../commands/credits.ts';
 import { openDeleteJob } from '../../commands/delete-job.ts';
 import { openJobs } from '../../commands/job.ts';
 import { batchSize } from '../../events/job.ts';
-import { openPurger } from '../../processes/purge.ts';
+import { purging } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { settleJobs } from '../../processes/settlement.ts';
+import { settlement } from '../../processes/settlement.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
 import { purges } from '../../readmodels/purges.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
@@ -19,6 +19,7 @@ import { results } from '../../readmodels/results.ts';
 import { bound, dyingAt } from '../support/dying.ts';
 import { fileBlobs } from '../support/file-blobs.ts';
 import { assertExact } from '../support/ledger.ts';
+import { passesOf, passOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
@@ -47,16 +48,15 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
   const documentOf = async (job_id: string) => (await readmodels.collection(jobs).get(job_id))!;
   const ended = async (job_id: string) => endedJob(await documentOf(job_id));
   t.like(await openDeleteJob(commands, credits, ended)('gone', commandContext()), { ok: true });
-  await settleJobs(readmodels.collection(jobs), commands, credits, () => commandContext());
+  await passOf(settlement({ commands, credits, context: () => commandContext() }), readmodels);
   await project(stores);
 
   const removals = openRemovals();
   /** Runs one pass with new aggregates, as after a start. */
   async function pass(parts: Partial<{ log: typeof log; blobs: typeof blobs }> = {}): Promise<boolean> {
-    const options = { log, blobs, readmodels, removals, context: () => commandContext(), slice: SLICE, ...parts };
-    const purger = openPurger({ ...options, commands: openJobs(options.log), logger: silent, monotonic: () => 0 });
-    const position = await purger.purgeSome(new AbortController().signal);
-    return position !== null;
+    const options = { log, blobs, removals, context: () => commandContext(), slice: SLICE, ...parts };
+    const manager = purging({ ...options, commands: openJobs(options.log) });
+    return (await passOf(manager, readmodels, { logger: silent })) !== null;
   }
   async function assertExactNow(): Promise<void> {
     const empty = await openSqliteDocuments({ path: join(folder, `${crypto.randomUUID()}.db`) });
@@ -106,20 +106,22 @@ test('a purge that fails holds up no other, and is tried again later', async (t)
   await (await stores.documents.collection({ ...purges, name })).write(broken.map((each) => ({ replace: each })));
   let now = 0;
   let logged = 0;
-  const options = { log, blobs, readmodels, removals: openRemovals(), context: () => commandContext(), slice: 6_000 };
-  const logger = { error: () => void logged++ };
-  const purger = openPurger({ ...options, commands: openJobs(log), logger, monotonic: () => now });
-  const never = new AbortController().signal;
-  t.is(await purger.purgeSome(never), null);
+  const options = { log, blobs, removals: openRemovals(), context: () => commandContext(), slice: 6_000 };
+  const logger = { error: () => void logged++ } as never;
+  const purger = passesOf(purging({ ...options, commands: openJobs(log) }), readmodels, {
+    logger,
+    monotonic: () => now,
+  });
+  t.is(await purger.pass(), null);
   t.is(logged, 100);
   for (let passes = 0; passes < 4; passes++) {
-    await purger.purgeSome(never);
+    await purger.pass();
     await project(stores);
   }
   t.is(logged, 150);
   t.is(await readmodels.collection(purges).get('gone'), null);
   now += 3_600_000;
-  await purger.purgeSome(never);
+  await purger.pass();
   t.is(logged, 250);
 });
 

@@ -1,5 +1,6 @@
 // Results that have expired are removed from documents, log and blobs; the job, its statistics and its account stay, after any fault and
 // in a replay of what the log still has.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,12 +13,13 @@ import { openJobs } from '../../commands/job.ts';
 import { settleJob } from '../../commands/settle-job.ts';
 import { batchSize } from '../../events/job.ts';
 import { jobStream } from '../../events/streams.ts';
-import { recordSomeDomains } from '../../processes/domain-checks.ts';
-import { openPurger } from '../../processes/purge.ts';
-import { openPutOff } from '../../processes/put-off.ts';
+import { domainChecks } from '../../processes/domain-checks.ts';
+import { ManagerRunner } from '../../processes/manager-runner.ts';
+import { purging } from '../../processes/purge.ts';
+import { PutOff } from '../../processes/put-off.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { openRetention } from '../../processes/retention.ts';
-import { settleJobs } from '../../processes/settlement.ts';
+import { retention } from '../../processes/retention.ts';
+import { settlement } from '../../processes/settlement.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { endedJob, type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { purges } from '../../readmodels/purges.ts';
@@ -28,6 +30,7 @@ import { FOUND } from '../support/behind.ts';
 import { bound, dyingAt } from '../support/dying.ts';
 import { fileBlobs } from '../support/file-blobs.ts';
 import { assertExact } from '../support/ledger.ts';
+import { passesOf, passOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
 import { submitUpload } from '../support/submitted.ts';
 
@@ -69,21 +72,21 @@ async function endedJobs(t: ExecutionContext, wanted: readonly Wanted[]) {
   }
   await project(stores);
   const readmodels = openReadModels(documents);
-  await settleJobs(readmodels.collection(jobs), commands, credits, () => commandContext());
+  const context = () => commandContext();
+  await passOf(settlement({ commands, credits, context }), readmodels);
   await project(stores);
-  const domain_checks = { readmodels, commands: openDomainChecks(log), context: () => commandContext() };
-  await recordSomeDomains(domain_checks, never);
+  await passOf(domainChecks({ readmodels, commands: openDomainChecks(log), context }), readmodels);
   await project(stores);
 
   const removals = openRemovals();
   /** Runs one pass with new aggregates, as after a start. */
   async function pass(parts: Partial<{ log: typeof log; blobs: typeof blobs }> = {}, later_ms = 31 * DAY_MS) {
-    const options = { log, blobs, readmodels, removals, context: () => commandContext(), slice: 400, ...parts };
-    const common = { ...options, commands: openJobs(options.log), logger: silent, monotonic: () => 0 };
-    const retention = openRetention({ ...common, days: DAYS, failed_purges: NONE, now: () => Date.now() + later_ms });
-    const { position } = await retention.expireSome(never);
-    if (position !== null) return true;
-    return (await openPurger(common).purgeSome(never)) !== null;
+    const options = { log, blobs, readmodels, removals, context, slice: 400, ...parts };
+    const common = { ...options, commands: openJobs(options.log) };
+    const expiring = retention({ ...common, days: DAYS, failed_purges: NONE });
+    const of = { logger: silent, now: () => Date.now() + later_ms };
+    const position = await passOf(expiring, readmodels, of);
+    return position !== null || (await passOf(purging(common), readmodels, of)) !== null;
   }
   const work = async (parts?: Parameters<typeof pass>[0]) => {
     while (await pass(parts)) await project(stores);
@@ -215,48 +218,50 @@ test('results that the statistics do not count in full do not expire, and hold u
 test('while as many purges are under way as may be, nothing expires, and purges that fail are not counted', async (t) => {
   const { stores, blobs, readmodels } = await endedJobs(t, THREE.slice(3));
   const commands = openJobs(stores.log);
-  const put_off = openPutOff(() => 0);
-  const shared = { readmodels, commands, logger: silent, context: () => commandContext(), monotonic: () => 0 };
-  const common = { ...shared, days: DAYS, failed_purges: put_off };
-  const retention = openRetention({ ...common, now: () => Date.now() + 31 * DAY_MS });
+  const put_off = new PutOff(() => 0);
+  const shared = { readmodels, commands, context: () => commandContext() };
+  const late = { readmodels, logger: silent, now: () => Date.now() + 31 * DAY_MS, monotonic: () => 0 };
+  const expiry = new ManagerRunner(retention({ ...shared, days: DAYS, failed_purges: put_off }), late);
   const name = (await stores.documents.names()).find((each) => each.startsWith(purges.name))!;
   const others = await stores.documents.collection({ ...purges, name });
   const of = { batch_size: 1, blob_key: null, purged_to: 0, urls: 1, is_deleted: false, since: '2026-01-31' };
   await others.write(Array.from({ length: 250 }, (_, n) => ({ replace: { _id: `purged-${n}`, ...of } })));
-  t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: true });
+  t.deepEqual(await expiry.pass(never), { reached: null, is_held_up: true });
 
   // There are no such jobs, so that each purge fails, and holds up nothing any more.
   const removing = { log: stores.log, blobs, removals: openRemovals(), put_off };
-  const purger = openPurger({ ...shared, ...removing });
-  await purger.purgeSome(never);
+  const purger = new ManagerRunner(purging({ ...shared, ...removing }), late);
+  await purger.pass(never);
   t.deepEqual([put_off.has('purged-0'), put_off.has('purged-250')], [true, false]);
-  t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: true }, '150 may be under way');
-  await purger.purgeSome(never);
-  t.like(await retention.expireSome(never), { is_held_up: false });
+  t.deepEqual(await expiry.pass(never), { reached: null, is_held_up: true }, '150 may be under way');
+  await purger.pass(never);
+  t.like(await expiry.pass(never), { is_held_up: false });
   t.not((await commands.aggregate.read(jobStream('unchecked'))).state.expired, null);
   await project(stores);
-  t.deepEqual(await retention.expireSome(never), { position: null, is_held_up: false }, 'nothing is left to expire');
+  t.deepEqual(await expiry.pass(never), { reached: null, is_held_up: false }, 'nothing is left to expire');
 });
 
 test('however many purges fail, the next one is made, and results expire', async (t) => {
   const { stores, blobs, readmodels } = await endedJobs(t, THREE.slice(2));
   const commands = openJobs(stores.log);
-  const put_off = openPutOff(() => 0);
-  const shared = { readmodels, commands, logger: silent, context: () => commandContext(), monotonic: () => 0 };
+  const put_off = new PutOff(() => 0);
+  const shared = { readmodels, commands, context: () => commandContext() };
   const name = (await stores.documents.names()).find((each) => each.startsWith(purges.name))!;
   const others = await stores.documents.collection({ ...purges, name });
   const of = { batch_size: 1, blob_key: null, purged_to: 0, urls: 1, is_deleted: false, since: '2026-01-31' };
   const failed = Array.from({ length: 12_345 }, (_, n) => `failed-${n}`);
   for (const ids of [failed.slice(0, 10_000), failed.slice(10_000)])
     await others.write(ids.map((_id) => ({ replace: { _id, ...of } })));
-  for (const id of failed) put_off.add(id);
-  const late = { now: () => Date.now() + 31 * DAY_MS, days: DAYS, failed_purges: put_off };
-  const retention = openRetention({ ...shared, ...late });
-  t.like(await retention.expireSome(never), { is_held_up: false });
+  for (const id of failed) put_off.fail(id);
+  const expiring = retention({ ...shared, days: DAYS, failed_purges: put_off });
+  t.not(await passOf(expiring, readmodels, { now: () => Date.now() + 31 * DAY_MS }), null);
   await project(stores);
   const of_jobs = () => others.find({ _id: { $in: THREE.map(({ job_id }) => job_id) } });
   t.is((await of_jobs()).length, 2);
-  const purger = openPurger({ ...shared, log: stores.log, blobs, removals: openRemovals(), put_off });
-  while ((await purger.purgeSome(never)) !== null) await project(stores);
+  const purger = passesOf(
+    purging({ ...shared, log: stores.log, blobs, removals: openRemovals(), put_off }),
+    readmodels,
+  );
+  while ((await purger.pass()) !== null) await project(stores);
   t.deepEqual(await of_jobs(), []);
 });

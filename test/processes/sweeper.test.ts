@@ -1,4 +1,5 @@
 // The sweeper takes back half-made jobs, which can then no longer continue.
+
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { openCredits } from '../../commands/credits.ts';
@@ -6,9 +7,10 @@ import { openJobs } from '../../commands/job.ts';
 import { openSubmitJob } from '../../commands/submit-job.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { openSweeper, type SweeperOptions } from '../../processes/sweeper.ts';
+import { type SweeperOptions, sweeper } from '../../processes/sweeper.ts';
 import { pending } from '../../readmodels/pending.ts';
-import { openReadModels } from '../../readmodels/read-models.ts';
+import { openReadModels, type ReadModels } from '../../readmodels/read-models.ts';
+import { passesOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
 
 const MINUTE = 60_000;
@@ -53,22 +55,24 @@ async function abandoned(t: ExecutionContext) {
   const deleted: string[] = [];
   let elapsed_ms = 0;
   let wall_ms = Date.now();
-  const sweeper = openSweeper({
+  const of = {
     log,
-    pending: openReadModels(documents).collection(pending),
     commands,
     credits,
-    blobs: { delete: async (key) => void deleted.push(key) },
+    blobs: { delete: async (key: string) => void deleted.push(key) },
     removals: openRemovals(),
     context: () => commandContext(wall_ms),
+  };
+  const sweeping = passesOf(sweeper(of), openReadModels(documents), {
     monotonic: () => elapsed_ms,
+    now: () => wall_ms,
   });
-  await sweeper.pass();
+  await sweeping.pass();
   /** The time since the sweeper began. */
   const sweepAt = async (ms: number) => {
     elapsed_ms = ms;
     await project(stores);
-    await sweeper.pass();
+    await sweeping.pass();
   };
   const step = (ms: number) => (wall_ms += ms);
   const balance = async () => (await credits.aggregate.read(creditsStream('alice'))).state.balance;
@@ -102,8 +106,7 @@ test('a step that fails holds up no other', async (t) => {
   }));
   const asked: string[] = [];
   let elapsed_ms = 0;
-  const sweeper = openSweeper({
-    pending: { find: async () => [first, second] },
+  const of = {
     commands: {
       async run(job_id: string) {
         asked.push(job_id);
@@ -112,11 +115,12 @@ test('a step that fails holds up no other', async (t) => {
       },
     },
     context: () => commandContext(),
-    monotonic: () => elapsed_ms,
-  } as unknown as SweeperOptions);
-  await sweeper.pass();
+  } as unknown as SweeperOptions;
+  const readmodels = { collection: () => ({ find: async () => [first, second] }) } as unknown as ReadModels;
+  const sweeping = passesOf(sweeper(of), readmodels, { monotonic: () => elapsed_ms });
+  await sweeping.pass();
   elapsed_ms = 11 * MINUTE;
-  await t.throwsAsync(sweeper.pass(), { message: 'the event is damaged' });
+  await t.throwsAsync(sweeping.pass(), { message: 'the event is damaged' });
   t.deepEqual(asked, ['first', 'second']);
 });
 

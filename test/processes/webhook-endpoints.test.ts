@@ -124,8 +124,7 @@ test('an endpoint whose stream is damaged holds up no other', async (t) => {
       return world.log.readStream(stream, options);
     },
   };
-  const error = await t.throwsAsync<AggregateError>(world.openProcess(damaged).tend());
-  t.is(error!.errors.length, 3);
+  t.is((await world.openProcess(damaged).tend()).length, 3);
   await world.caughtUp();
   t.is((await world.endpointOf(ids[1]!))!.status, 'disabled');
 });
@@ -145,16 +144,16 @@ test('an owner gets one notice at the current address, and a failed mail is retr
     if (to.startsWith('carol')) throw new Error('the mail server is away');
     return to.startsWith('refused') ? '550 no such mailbox' : null;
   };
-  await process.tend().catch(() => {});
+  await process.tend();
   for (let n = 0; n < 2; n++) {
-    const error = await t.throwsAsync<AggregateError>(process.tend());
-    t.deepEqual(
-      error!.errors.map(({ message }) => message),
-      ['the mail server is away'],
-    );
+    t.deepEqual(await process.tend(), n === 0 ? ['the mail server is away'] : []);
+    world.clock.now += 4 * SECOND;
   }
+  world.clock.now += 2 * SECOND;
+  t.is((await process.tend()).length, 0, 'the log has told it');
   t.deepEqual(world.mails.map(({ to }) => to).sort(), ['dave@example.com', 'refused@example.com']);
   world.post.answer = () => null;
+  world.clock.now += 5 * SECOND;
   await process.tend();
   await process.tend();
   t.is(world.mails.length, 3);

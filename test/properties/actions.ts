@@ -183,7 +183,7 @@ export async function act(action: Action, known: Known, world: World): Promise<v
       return world.processes().pass();
     case 'expire-results': {
       await world.projectAll();
-      const { position } = await world.processes().expireResults();
+      const position = await world.processes().expireResults();
       note(`expire-results: ${position === null ? 'none' : 'some'}`);
       return;
     }

@@ -1,5 +1,6 @@
 // A service in one process whose every part the test moves by hand: clients, projector, processes and a checker, each
 // as a process of its own over the same embedded stores, with a clock that the test holds.
+
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,20 +24,20 @@ import type { EventStore } from '../../events/event-store.ts';
 import { uuidV5 } from '../../events/ids.ts';
 import { categoryOf, idOf } from '../../events/streams.ts';
 import { openUrlListing } from '../../events/url-listing.ts';
-import { completeJobs } from '../../processes/completion.ts';
+import { ceilings, completion } from '../../processes/completion.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
-import { recordSomeDomains } from '../../processes/domain-checks.ts';
-import { openPurger } from '../../processes/purge.ts';
-import { openPutOff } from '../../processes/put-off.ts';
+import { domainChecks } from '../../processes/domain-checks.ts';
+import type { AnyManager } from '../../processes/process-manager.ts';
+import { purging } from '../../processes/purge.ts';
+import { PutOff } from '../../processes/put-off.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { openRetention } from '../../processes/retention.ts';
-import { settleJobs } from '../../processes/settlement.ts';
-import { openSweeper } from '../../processes/sweeper.ts';
+import { retention } from '../../processes/retention.ts';
+import { settlement } from '../../processes/settlement.ts';
+import { sweeper } from '../../processes/sweeper.ts';
 import { endedJob, jobs } from '../../readmodels/jobs.ts';
-import { pending } from '../../readmodels/pending.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { jobStats } from '../../readmodels/stats.ts';
 import { FOUND } from '../support/behind.ts';
+import { passesOf } from '../support/manager-pass.ts';
 import { project, silent } from '../support/stores.ts';
 import { Killed, type LogOfProcess, openLogGate, type Plan } from './log-gate.ts';
 
@@ -128,37 +129,21 @@ export async function openWorld() {
     // The one consumer of this world takes work for anyone.
     dispatcher.hearAlive({ id: 'older', leaves: false });
     const context = () => contextOf('process:test');
-    const sweeper = openSweeper({
-      log: of.log,
-      pending: readmodels.collection(pending),
-      commands: job_commands,
-      credits,
-      blobs: NO_BLOBS,
-      removals: openRemovals(),
-      context,
-      monotonic: now,
-    });
-    const logger = {
-      error({ err }: { err: unknown }) {
-        throw err;
-      },
-    };
-    const purging = { readmodels, commands: job_commands, context, logger, monotonic: now, slice: PURGE_SLICE };
-    const put_off = openPutOff(now);
-    const purger = openPurger({ ...purging, log: of.log, blobs: NO_BLOBS, removals: openRemovals(), put_off });
-    const retention = openRetention({ ...purging, days: 0, failed_purges: put_off, now });
+    const common = { log: of.log, readmodels, commands: job_commands, credits, context };
+    const removing = { ...common, blobs: NO_BLOBS, removals: openRemovals(), put_off: new PutOff(now) };
+    const passes = (manager: AnyManager) => passesOf(manager, readmodels, { now, monotonic: now });
+    const [undoing, removal] = [passes(sweeper(removing)), passes(purging({ ...removing, slice: PURGE_SLICE }))];
+    const ending = [completion(common), ceilings(common), settlement(common)].map(passes);
+    const counting = passes(domainChecks({ ...common, commands: domain_checks }));
+    const expiry = passes(retention({ ...common, days: 0, failed_purges: removing.put_off }));
     return {
       killed: of.killed,
       /** The results of all jobs that have ended expire now. */
-      expireResults: () => retention.expireSome(closing.signal),
+      expireResults: () => expiry.pass(closing.signal),
       async pass() {
-        const job_documents = readmodels.collection(jobs);
-        await completeJobs(of.log, job_documents, readmodels.collection(jobStats), job_commands, context);
-        await settleJobs(job_documents, job_commands, credits, context);
+        for (const one of ending) await one.pass(closing.signal);
         await dispatcher.pass();
-        await recordSomeDomains({ readmodels, commands: domain_checks, context }, closing.signal);
-        await sweeper.pass();
-        await purger.purgeSome(closing.signal);
+        for (const one of [counting, undoing, removal]) await one.pass(closing.signal);
       },
     };
   }

@@ -1,4 +1,5 @@
 // The processes of webhooks over stores of a test's own: the clock, the receivers and the mail server are in its hand.
+
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { metadataOf } from '../../commands/aggregate.ts';
@@ -11,13 +12,14 @@ import { jobStream, userStream } from '../../events/streams.ts';
 import type { WebhookEventType } from '../../events/webhook.ts';
 import type { Mail, Mailer } from '../../processes/mail.ts';
 import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
-import { tendWebhookEndpoints } from '../../processes/webhook-endpoints.ts';
+import { webhookEndpointCare } from '../../processes/webhook-endpoints.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../processes/webhook-sender.ts';
 import { runProjector } from '../../projections/projector.ts';
 import { webhooksProjection } from '../../projections/webhooks.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookDeliveries, webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { openLeases } from '../../roles/leases.ts';
+import { passesOf } from './manager-pass.ts';
 import { commandContext, openTestStores, silent } from './stores.ts';
 
 export const SECOND = 1000;
@@ -79,6 +81,11 @@ export async function openWebhookWorld(t: ExecutionContext) {
   function openProcess(of: EventStore = log) {
     const commands = { endpoints: openWebhookEndpoints(of), deliveries: openWebhookDeliveries(of) };
     const common = { readmodels, ...commands, context };
+    const failures: string[] = [];
+    const note = ({ err }: { err: Error }) => void failures.push(err.message);
+    const caring = passesOf(webhookEndpointCare({ log: of, mailer, ...common }), readmodels, {
+      ...{ logger: { error: note, warn: note } as never, now: () => clock.now, monotonic: () => clock.now },
+    });
     const dispatcher = openWebhookDispatcher({
       ...common,
       sender,
@@ -95,10 +102,12 @@ export async function openWebhookWorld(t: ExecutionContext) {
         await dispatcher.settled();
         await caughtUp();
       },
-      async tend() {
+      /** Returns the messages of what failed. */
+      async tend(): Promise<string[]> {
         await caughtUp();
-        await tendWebhookEndpoints({ log: of, mailer, ...common });
+        await caring.pass();
         await caughtUp();
+        return failures.splice(0);
       },
     };
   }

@@ -29,7 +29,7 @@ export function Page() {
 }
 
 function Shown({ services }: { services: Services }) {
-  const { status, failed, version, uptime_seconds, at, dependencies, processes } = services;
+  const { status, failed, version, uptime_seconds, at, dependencies, managers, processes } = services;
   return (
     <>
       <section class="card" aria-label="The service">
@@ -51,6 +51,10 @@ function Shown({ services }: { services: Services }) {
       <section class="section">
         <h2>Stores and senders</h2>
         <Table caption="Stores and senders" columns={DEPENDENCIES} items={dependencies} keyOf={({ name }) => name} />
+      </section>
+      <section class="section">
+        <h2>Process managers</h2>
+        <Table caption="Process managers" columns={MANAGERS} items={managers} keyOf={({ name }) => name} />
       </section>
       <section class="section">
         <h2>Processes</h2>
@@ -91,13 +95,39 @@ const words = (name: string) => name.replaceAll('_', ' ');
 const DEPENDENCIES: readonly Column<Services['dependencies'][number]>[] = [
   { label: 'Name', cell: ({ name }) => words(name) },
   { label: 'Kind', cell: ({ kind }) => kind },
-  { label: 'State', cell: ({ status }) => <span class={`badge is-${status}`}>{status}</span> },
+  {
+    label: 'State',
+    cell: ({ status, reason }) => (
+      <>
+        <span class={`badge is-${status}`}>{status}</span> {reason && <small>{reason}</small>}
+      </>
+    ),
+  },
   {
     label: 'Answers after',
     is_number: true,
     cell: ({ latency_ms }) => (latency_ms === null ? '–' : `${latency_ms.toFixed(1)} ms`),
   },
   { label: 'Since', cell: ({ since }) => <Time at={since} /> },
+];
+
+const MANAGERS: readonly Column<Services['managers'][number]>[] = [
+  { label: 'Name', cell: ({ name }) => name },
+  {
+    label: 'State',
+    cell: ({ status, trouble }) => (
+      <>
+        <span class={`badge is-${status}`}>{words(status)}</span> {trouble && <small>{trouble}</small>}
+      </>
+    ),
+  },
+  { label: 'Failures', is_number: true, cell: ({ failures }) => grouped(failures) },
+  { label: 'Put off', is_number: true, cell: ({ put_off }) => grouped(put_off) },
+  {
+    label: 'Oldest work',
+    is_number: true,
+    cell: ({ oldest_pending_seconds }) => (oldest_pending_seconds === 0 ? '–' : span(oldest_pending_seconds * 1000)),
+  },
 ];
 
 const PROCESSES: readonly Column<Services['processes'][number]>[] = [

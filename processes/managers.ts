@@ -1,0 +1,67 @@
+// The process managers that find documents and work on each: all of them, with what they need.
+import { openDeleteJob } from '../commands/delete-job.ts';
+import { openDomainChecks } from '../commands/domain-checks.ts';
+import { openMails } from '../commands/mail.ts';
+import { openSubscriptions } from '../commands/subscription.ts';
+import { openTrials } from '../commands/trial.ts';
+import { openErasures } from '../commands/user.ts';
+import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
+import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
+import { endedJob, jobs } from '../readmodels/jobs.ts';
+import { ceilings, completion } from './completion.ts';
+import { contextOf } from './context-of.ts';
+import { domainChecks } from './domain-checks.ts';
+import { dues } from './dues.ts';
+import { erasures } from './erasures.ts';
+import { mails } from './mails.ts';
+import type { ManagingOptions } from './options.ts';
+import type { AnyManager } from './process-manager.ts';
+import { purging } from './purge.ts';
+import { PutOff } from './put-off.ts';
+import { retention } from './retention.ts';
+import { settlement } from './settlement.ts';
+import { sweeper } from './sweeper.ts';
+import { webhookEndpointCare } from './webhook-endpoints.ts';
+
+/** A job that is deleted waits this long for its own end to be projected. */
+const PROJECTED_MS = 1_000;
+
+export function managersOf(options: ManagingOptions): AnyManager[] {
+  const { log, readmodels, commands, credits, blobs, mailer, logger, removals, now, steady, monotonic } = options;
+  const { results_days, trial_credits } = options;
+  const failed_purges = new PutOff(monotonic);
+  const jobs_of_users = openDeleteJob(commands, credits, async (job_id, position) => {
+    const job = (await readmodels.passed(position, PROJECTED_MS)) && (await readmodels.collection(jobs).get(job_id));
+    return job ? endedJob(job) : null;
+  });
+  const [endpoints, deliveries] = [openWebhookEndpoints(log), openWebhookDeliveries(log)];
+  return [
+    completion({ log, readmodels, commands, context: contextOf('completion', now) }),
+    ceilings({ commands, context: contextOf('completion', now) }),
+    settlement({ commands, credits, context: contextOf('settlement', now) }),
+    domainChecks({ readmodels, commands: openDomainChecks(log), context: contextOf('domain-checks', now) }),
+    sweeper({ log, commands, credits, blobs, removals, context: contextOf('sweeper', now) }),
+    webhookEndpointCare({
+      ...{ log, readmodels, endpoints, deliveries, mailer },
+      context: contextOf('webhook-endpoints', now),
+    }),
+    erasures({
+      ...{ log, readmodels, erasures: openErasures(log), endpoints, commands, deleteJob: jobs_of_users, monotonic },
+      ...{ mailer, payments: options.payments, removals, context: contextOf('erasures', now) },
+    }),
+    ...dues({
+      ...{ credits, subscriptions: openSubscriptions(log), context: contextOf('dues', steady) },
+      trials: trial_credits > 0 ? openTrials(log, credits, trial_credits) : null,
+    }),
+    mails({ log, mails: openMails(log), mailer, logger, context: contextOf('mails', now) }),
+    purging({ log, commands, blobs, removals, context: contextOf('purge', now), put_off: failed_purges }),
+    ...(results_days === null
+      ? []
+      : [
+          retention({
+            ...{ readmodels, commands, days: results_days, failed_purges },
+            context: contextOf('retention', steady),
+          }),
+        ]),
+  ];
+}
