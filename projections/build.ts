@@ -17,8 +17,10 @@ import {
 import { pause } from '../time/pause.ts';
 import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
+import { dropRetired, numbersOf, stateOf } from './generations.ts';
 import { type Range, readParts } from './parts.ts';
 import type { Projection, Read, Target } from './projection.ts';
+import type { RoomKeeper } from './room.ts';
 import { forgetParked, isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
@@ -35,6 +37,7 @@ export interface BuildOptions {
   builder: { id: string };
   /** Called with the projection that is built, and with null at the end. */
   building: (projection: string | null) => void;
+  room: RoomKeeper;
 }
 
 /** With as few events left, a build closes the gap while the live run waits. */
@@ -75,16 +78,15 @@ export async function runBuilds(options: BuildOptions, onRound: () => Promise<vo
       for (const { generation } of projectionState(stored._id, stored).retired) {
         const key = `${stored._id}/${generation}`;
         if (!retired_since.has(key)) retired_since.set(key, monotonic());
-        if (monotonic() - retired_since.get(key)! >= GRACE_MS) await dropRetired(options, stored._id, generation);
+        // Nobody reads a generation that has never been live: its build was given up.
+        const was_live = generation < projectionState(stored._id, stored).generation;
+        if (!was_live || monotonic() - retired_since.get(key)! >= GRACE_MS)
+          await dropRetired(options, stored._id, generation);
       }
     }
     await onRound();
     await pause(LOOK_MS, signal);
   }
-}
-
-export async function stateOf(documents: Documents, name: string): Promise<ProjectionState> {
-  return projectionState(name, await documents.reading(projectionStates).get(name));
 }
 
 /**
@@ -115,7 +117,7 @@ export async function build(options: BuildOptions, projection: Projection): Prom
 }
 
 async function buildNext(options: BuildOptions, projection: Projection): Promise<void> {
-  const { documents, fence, logger, signal, builder } = options;
+  const { documents, fence, logger, signal, builder, room } = options;
   const used = numbersOf(projection, await documents.names());
   const next = await fence.inTurn((commit) => begin(commit, projection, { used, builder: builder.id }));
   if (next === null) return;
@@ -126,12 +128,18 @@ async function buildNext(options: BuildOptions, projection: Projection): Promise
     );
   }
   const made = projection.collections.map((spec) => inGeneration(spec, next.generation));
+  const { generation } = await stateOf(documents, projection.name);
+  const live = generation === 0 ? [] : projection.collections.map((spec) => inGeneration(spec, generation).name);
   for (const spec of made) await documents.collection(spec);
   if (next.checkpoint === BEGINNING) {
     const identities = await documents.identities();
     const names = made.map((spec) => spec.name);
     await fence.inTurn((commit) => noteIdentities(commit, projection.name, identities, names));
   }
+  await room.assertFits(
+    live,
+    made.map(({ name }) => name),
+  );
   logger.info({ projection: projection.name, ...next }, 'building a read model');
   const target: Target = { projection, generation: next.generation, counter: 'next.parked' };
   let checkpoint = next.checkpoint;
@@ -180,19 +188,6 @@ async function verify(
   const { differing } = found;
   logger[differing > 0 ? 'warn' : 'info']({ projection: projection.name, ...found }, 'compared a rebuilt read model');
   return { position: fence.state.checkpoint, ...found };
-}
-
-/** The number of the generation whose collection this is; null for a collection that is not `own`. */
-function numberOf(name: string, own: ReadonlySet<string>): number | null {
-  const end = name.lastIndexOf('_');
-  const number = Number(name.slice(end + 1));
-  return own.has(name.slice(0, end)) && Number.isInteger(number) ? number : null;
-}
-
-/** The numbers of the generations of which there are collections, also of those that no state names. */
-function numbersOf({ collections }: Projection, names: readonly string[]): number[] {
-  const own = new Set(collections.map((spec) => spec.name));
-  return names.flatMap((name) => numberOf(name, own) ?? []);
 }
 
 /** Returns the generation to fill, with a number that is not `used`; null when the projection needs no build. Gives up a build of another version. */
@@ -256,9 +251,12 @@ type InTurn = (work: (commit: Commit) => Promise<void>) => Promise<void>;
 function catchUp(options: BuildOptions, target: Target, range: Range, inTurn: InTurn): Promise<number> {
   const { fence, logger } = options;
   const reached = reachedIn(target);
-  return readParts(options, target.projection, range, (part, urls_of) =>
-    inTurn((commit) => takeEvents({ commit, beside: fence.beside, targets: [target], reached, urls_of, logger }, part)),
-  );
+  return readParts(options, target.projection, range, async (part, urls_of) => {
+    await options.room.assertReserve();
+    await inTurn((commit) =>
+      takeEvents({ commit, beside: fence.beside, targets: [target], reached, urls_of, logger }, part),
+    );
+  });
 }
 
 const reachedIn =
@@ -309,39 +307,4 @@ async function flip(fence: Fence, commit: Commit, { target, at, verified }: Flip
     await forgetParked(inside, name, generation);
     return { generations: { ...fence.state.generations, [name]: generation } };
   });
-}
-
-/** First removes the generation from the state, then drops it: a reader whose stream ends in between finds out from the state. */
-async function dropRetired(
-  { documents, fence, logger }: BuildOptions,
-  name: string,
-  generation: number,
-): Promise<void> {
-  let collections: string[] = [];
-  await fence.inTurn((commit) =>
-    commit(async (inside) => {
-      const { states, state } = await stateIn(inside, name);
-      collections = state.retired.find((retired) => retired.generation === generation)?.collections ?? [];
-      const retired = state.retired.filter((kept) => kept.generation !== generation);
-      await states.write([{ replace: { ...state, retired } }]);
-      return {};
-    }),
-  );
-  for (const collection of collections)
-    await documents.drop(inGeneration({ name: collection } as never, generation).name);
-  logger.info({ projection: name, generation }, 'dropped the old generation of a rebuilt read model');
-}
-
-/** Drops collections that a crash has left of generations that no state names. */
-export async function dropOrphans({ documents, projections }: BuildOptions): Promise<void> {
-  const names = await documents.names();
-  for (const projection of projections) {
-    const { generation, next, retired, collections } = await stateOf(documents, projection.name);
-    const known = new Set([generation, next?.generation ?? 0, ...retired.map((old) => old.generation)]);
-    const own = new Set([...collections, ...projection.collections.map((spec) => spec.name)]);
-    for (const name of names) {
-      const number = numberOf(name, own);
-      if (number !== null && number < Math.max(...known) && !known.has(number)) await documents.drop(name);
-    }
-  }
 }

@@ -8,12 +8,14 @@ import { type Follower, inGeneration, PROJECTOR, requestRebuild } from '../readm
 import { type Say, unlessAnswering, type Work, whileHeld } from '../roles/holding.ts';
 import type { LeaseKeeper } from '../roles/leases.ts';
 import { backOff, pause } from '../time/pause.ts';
-import { type BuildOptions, build, dropOrphans, noteIdentities, runBuilds, stateOf } from './build.ts';
+import { type BuildOptions, build, noteIdentities, runBuilds } from './build.ts';
 import { type Fence, Overtaken, openFence } from './fence.ts';
+import { dropOrphans, stateOf } from './generations.ts';
 import { rebuildReadable } from './later-events.ts';
 import { runLive } from './live-run.ts';
 import { adoptLog, otherLog } from './other-log.ts';
 import { DISCARDING, type Projection } from './projection.ts';
+import { keepRoom } from './room.ts';
 import { isOfStore } from './take-events.ts';
 
 export interface ProjectorOptions {
@@ -38,6 +40,8 @@ export interface ProjectorOptions {
   builder?: BuildOptions['builder'];
   /** Called with the projection that is built, and with null at the end. */
   building?: BuildOptions['building'];
+  /** Megabytes of the disk that builds leave to users; null: a share of it. */
+  reserve_mb?: number | null;
 }
 
 const THIS_THREAD = { id: randomUUID() };
@@ -104,7 +108,7 @@ async function project(options: ProjectorOptions, committed: () => void): Promis
   const { builder = THIS_THREAD, building: say = () => {} } = options;
   const building: BuildOptions = {
     ...{ log, listing, documents, fence, projections, logger, signal, monotonic },
-    ...{ builder, building: say },
+    ...{ builder, building: say, room: keepRoom(documents, options.reserve_mb ?? null, monotonic) },
   };
   await dropOrphans(building);
   await rebuildDropped(options, fence);

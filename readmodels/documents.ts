@@ -109,7 +109,23 @@ export interface Collection<T extends Document> {
 /** The reads of a collection. */
 export type Reading<T extends Document> = Omit<Collection<T>, 'write'>;
 
+/** The room on a disk, in bytes. */
+export interface Room {
+  free_bytes: number;
+  total_bytes: number;
+}
+
+/** The disk of a store that is a file of this machine. */
+export interface StoreDisk {
+  /** The room on the disk, and what the store's file has free within itself. */
+  room(): Promise<Room & { reusable_bytes: number }>;
+  /** What collections take, with their indexes. */
+  bytesOf(names: readonly string[]): Promise<number>;
+}
+
 export interface Documents {
+  /** Missing where the store is a server. */
+  readonly disk?: StoreDisk;
   /**
    * Opens a collection; makes it, its fields and its indexes when they are missing.
    * @example await (await documents.collection(jobs)).write([{ update: id, set: { $set: { status: 'paused' } } }]);

@@ -172,6 +172,22 @@ export async function requestRebuild(
   });
 }
 
+/**
+ * Gives up the build of a projection, also one that has failed or was asked for; the documents that it has made go with the next look of a
+ * projector. Of a projection whose live generation is of another version than `version`, the next build waits for an operator. Returns false
+ * where there was none.
+ */
+export async function cancelBuild(documents: Documents, projection: string, version: number): Promise<boolean> {
+  return documents.transaction(async (inside) => {
+    const states = await inside.collection(projectionStates);
+    const state = projectionState(projection, await states.get(projection));
+    if (state.next === null && !state.rebuild && state.failed === null) return false;
+    const failed = state.version === version ? null : { version, reason: 'an operator cancelled it' };
+    await states.write([{ replace: { ...state, ...withoutNext(state), rebuild: false, verify: false, failed } }]);
+    return true;
+  });
+}
+
 /** The state's fields after the build under way is given up. */
 export function withoutNext({
   next,

@@ -17,6 +17,7 @@ import type { Documents } from '../readmodels/documents.ts';
 import type { Config } from '../settings/config.ts';
 import { backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
+import { guardReserve } from './disk-reserve.ts';
 import { keyOf } from './local-key.ts';
 
 export interface Stores {
@@ -127,7 +128,11 @@ export interface OpenBlobs extends Blobs {
  * serves.
  */
 export function openBlobs(
-  { blob_url, data_dir }: Pick<Config, 'blob_url' | 'data_dir'>,
+  {
+    blob_url,
+    data_dir,
+    disk_reserve_mb,
+  }: Pick<Config, 'blob_url' | 'data_dir'> & Partial<Pick<Config, 'disk_reserve_mb'>>,
   logger: Logger,
   options: WaitingOptions & { sign?: SignBlobLink },
 ): Promise<OpenBlobs> {
@@ -137,7 +142,8 @@ export function openBlobs(
       return openS3Blobs({ ...blob_url, folder: join(data_dir, 'downloads') });
     }
     const folder = blob_url?.folder ?? join(data_dir, 'blobs');
-    return { ...(await openFileBlobs({ folder, sign: options.sign ?? refuseLinks })), close: async () => {} };
+    const [sign, assertRoom] = [options.sign ?? refuseLinks, guardReserve(folder, disk_reserve_mb ?? null)];
+    return { ...(await openFileBlobs({ folder, sign, assertRoom })), close: async () => {} };
   }
   const blamed = (error: unknown) => {
     if (blob_url === null || storeFaultOf(error) !== null) throw error;

@@ -57,6 +57,11 @@ export const SETTINGS = {
     parseServiceUrls,
   ),
   DATA_DIR: text('./data', 'The folder of the embedded stores, of uploads and of the local signing key.'),
+  DISK_RESERVE_MB: amount(
+    0,
+    10_000_000,
+    'The megabytes of a disk that rebuilds, exports and copies leave to users; unset: 5 % of the disk, at most 1 GiB.',
+  ),
   ROLES: roles('The roles of this process.'),
   LOG_FILE: text(null, 'The file that the service appends log lines to; unset: standard output.'),
   LOG_LEVEL: word('info', 'The level of the least severe log lines.', LOG_LEVELS),

@@ -14,6 +14,7 @@ import { ledgerTrialBalance } from './ledger-trial-balance.ts';
 import { ledgerVerify } from './ledger-verify.ts';
 import { parkDiscard, parkList, parkRetry } from './park.ts';
 import { paymentsReconcile } from './payments-reconcile.ts';
+import { projectionsCancel } from './projections-cancel.ts';
 import { projectionsDiff } from './projections-diff.ts';
 import { projectionsList } from './projections-list.ts';
 import { projectionsRebuild } from './projections-rebuild.ts';
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   projectionsList,
   projectionsDiff,
   projectionsRebuild,
+  projectionsCancel,
   parkList,
   parkRetry,
   parkDiscard,

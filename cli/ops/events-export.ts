@@ -9,6 +9,7 @@ import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { oneOf, openEvents, selectionOf, WHICH } from './events-options.ts';
 import { LINES } from './events-text.ts';
 import { MODE, openOutput, partOf } from './output-file.ts';
+import { keepReserve } from './reserve.ts';
 import { count } from './text.ts';
 
 const FORMATS = ['jsonl', 'csv', 'parquet'] as const;
@@ -26,6 +27,7 @@ export const eventsExport: Command = {
     const out = run.values.out as string | undefined;
     const format = formatOf(run, out);
     const selection = selectionOf(run);
+    const assertRoom = keepReserve(run, out);
     exitAtInterrupts();
     await using source = closing(await openEvents(run));
     let written = 0;
@@ -33,6 +35,7 @@ export const eventsExport: Command = {
     const counted = async function* (): AsyncGenerator<RecordedEvent> {
       for await (const event of source.events(selection)) {
         written += 1;
+        assertRoom();
         last = event.position;
         yield event;
       }

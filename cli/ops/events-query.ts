@@ -12,6 +12,7 @@ import { EVENTS_FILE, FROM, oneOf, openEvents, SELECTING, selectionOf, TO, UNSEA
 import { csvLine } from './events-text.ts';
 import { readingProgress } from './log-progress.ts';
 import { MODE, type Output, openOutput, partOf } from './output-file.ts';
+import { keepReserve } from './reserve.ts';
 import { printable } from './text.ts';
 
 const FORMATS = ['text', 'jsonl', 'csv', 'parquet'] as const;
@@ -41,7 +42,12 @@ export const eventsQuery: Command = {
     exitAtInterrupts();
     await using source = closing(await openEvents(run));
     using progress = await readingProgress(run, source);
-    const watching = { seen: progress.seen, notice: (text: string) => run.err.write(`${text}\n`) };
+    const assertRoom = keepReserve(run, run.values.output as string | undefined);
+    const seen = (position: string) => {
+      assertRoom();
+      progress.seen(position);
+    };
+    const watching = { seen, notice: (text: string) => run.err.write(`${text}\n`) };
     if (format === 'parquet') {
       using target = await partOf(resolve(run.folder, run.values.output as string));
       await writeFile(target.part, '', { mode: MODE });

@@ -88,7 +88,11 @@ export function openWatch(
   openProcessMetrics(registry, VERSION);
   const roles = openRoleWatch(documents);
   const { position } = readmodels;
-  const readiness = openReadiness({ head: () => log.head(), position, roles, registry, ...(kinds && { kinds }) });
+  const { disk } = documents;
+  const readiness = openReadiness({
+    ...{ head: () => log.head(), position, roles, registry, ...(kinds && { kinds }) },
+    ...(disk && { freeBytes: async () => (await disk.room()).free_bytes }),
+  });
   // Of the events that a follower lacks, the age of the first is enough.
   const followers = openFollowers({ log, documents, now: Date.now, count_to: 1 });
   const issues = readmodels.collection(paymentIssues);

@@ -13,6 +13,8 @@ export interface ReadinessOptions {
   position(): Promise<string>;
   roles: RoleWatch;
   registry: Registry;
+  /** The bytes that are free on the disk of the embedded stores; missing where there is none. */
+  freeBytes?(): Promise<number>;
   /** What the log and the store of documents are, for operators. */
   kinds?: { event_log: string; documents: string };
   monotonic?: () => number;
@@ -30,6 +32,9 @@ const STILL_MS = 10_000;
 /** The most that moving read models may lag behind the log. */
 const LAG_MS = 60_000;
 
+/** With less on the disk, the next file that grows may find none. SQLite's own writes of small rows go on for a while. */
+const FULL_BYTES = 8 * 2 ** 20;
+
 const WORKERS = ['projector', 'processes', 'checker'] as const;
 
 export interface Readiness {
@@ -45,7 +50,7 @@ export interface Readiness {
 }
 
 export function openReadiness(options: ReadinessOptions): Readiness {
-  const { roles, monotonic = () => performance.now() } = options;
+  const { roles, freeBytes, monotonic = () => performance.now() } = options;
   const { event_log, documents } = options.kinds ?? { event_log: 'unknown', documents: 'unknown' };
   const measured = {
     event_log: measureDependency({ name: 'event_log', kind: event_log }, monotonic),
@@ -124,6 +129,11 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   const checks: Record<string, () => Promise<void>> = {
     event_log: async () => assertAnswers('event_log'),
     documents: async () => assertAnswers('documents'),
+    ...(freeBytes && {
+      disk: async () => {
+        if ((await freeBytes()) < FULL_BYTES) throw new NotReady('there is no room on the disk of DATA_DIR');
+      },
+    }),
     queue: async () => assertQueue(),
     projector: async () => {
       assertWorks('projector');

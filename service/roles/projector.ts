@@ -21,7 +21,16 @@ export async function run({
   const log_id = () => identifyLog(log, 'process:projector', Date.now());
   const leases = await openLeases(documents);
   const ended = new AbortController();
-  const shared = { log, listing, documents, leases, log_id, signal: AbortSignal.any([signal, ended.signal]) };
+  const { disk_reserve_mb: reserve_mb } = config;
+  const shared = {
+    reserve_mb,
+    log,
+    listing,
+    documents,
+    leases,
+    log_id,
+    signal: AbortSignal.any([signal, ended.signal]),
+  };
   const building = (name: string | null) => doing?.(name && `building ${name}`);
   const runs: ProjectorOptions[] = [
     { ...shared, building, logger, say, projections: ALL_PROJECTIONS },

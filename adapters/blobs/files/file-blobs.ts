@@ -16,8 +16,15 @@ const FILE_MODE = 0o600;
 /** Makes the URL at which the service itself serves a blob. */
 export type SignBlobLink = (key: string, link: BlobLink) => string;
 
+interface FileBlobsOptions {
+  folder: string;
+  sign: SignBlobLink;
+  /** Called while a blob is written. Throws to stop it. */
+  assertRoom?(): void;
+}
+
 /** Opens the blobs in `folder`, and makes it when missing. Removes files that a crash left unfinished more than a day ago. */
-export async function openFileBlobs({ folder, sign }: { folder: string; sign: SignBlobLink }): Promise<Blobs> {
+export async function openFileBlobs({ folder, sign, assertRoom = () => {} }: FileBlobsOptions): Promise<Blobs> {
   const root = resolve(folder);
   await mkdir(root, { recursive: true, mode: FOLDER_MODE });
   await removeAbandoned(root, UNFINISHED);
@@ -29,7 +36,7 @@ export async function openFileBlobs({ folder, sign }: { folder: string; sign: Si
       try {
         // `flush` syncs the content to the disk before the rename.
         const file = createWriteStream(unfinished, { flags: 'wx', mode: FILE_MODE, flush: true });
-        await pipeline(content, file);
+        await pipeline(content, guarded(assertRoom), file);
         const made = await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
         await rename(unfinished, path);
         await syncFolders(dirname(path), made === undefined ? dirname(path) : dirname(made));
@@ -67,6 +74,16 @@ export async function openFileBlobs({ folder, sign }: { folder: string; sign: Si
     },
   };
 }
+
+/** Passes chunks on, each after `assertRoom`. */
+const guarded = (assertRoom: () => void) =>
+  async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    assertRoom();
+    for await (const chunk of chunks) {
+      assertRoom();
+      yield chunk;
+    }
+  };
 
 function pathOf(root: string, key: string): string {
   assertKey(key);

@@ -37,6 +37,15 @@ export function dropCollection(connection: Connection, name: string): void {
   connection.drop(`DROP TABLE IF EXISTS ${identifier(name)}`);
 }
 
+/** With its indexes. It reads a page of each, which is in no cache. */
+export function bytesOfCollection(connection: Connection, name: string): number {
+  const parts = connection.all('SELECT name FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0', [name]);
+  const bytes = parts.map(([part]) =>
+    connection.all('SELECT sum(pgsize) FROM dbstat WHERE name = ? AND aggregate = TRUE', [String(part)]),
+  );
+  return bytes.reduce((sum, rows) => sum + Number(rows[0]?.[0] ?? 0), 0);
+}
+
 export function collectionNames(connection: Connection): string[] {
   const rows =
     connection.all(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'

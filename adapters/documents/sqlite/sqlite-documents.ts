@@ -1,5 +1,5 @@
 // The `Documents` port on SQLite: one file that several threads and processes of one machine share.
-import { mkdir } from 'node:fs/promises';
+import { mkdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type {
   Collection,
@@ -8,10 +8,18 @@ import type {
   Documents,
   Inside,
   Reading,
+  Room,
+  StoreDisk,
 } from '../../../readmodels/documents.ts';
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
-import { collectionIdentities, collectionNames, dropCollection, makeCollection } from './catalogue.ts';
+import {
+  bytesOfCollection,
+  collectionIdentities,
+  collectionNames,
+  dropCollection,
+  makeCollection,
+} from './catalogue.ts';
 import { Changes } from './changes.ts';
 import { Connection, whenReadable } from './connection.ts';
 import { KnownCollections } from './known-collections.ts';
@@ -32,6 +40,8 @@ export interface SqliteDocumentsOptions {
   read_ms?: number;
   /** Limit of the file's pages, by which tests simulate a full disk. */
   max_pages?: number;
+  /** Default: the room on the disk of the file. */
+  room?: () => Promise<Room>;
 }
 
 /**
@@ -49,17 +59,36 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
     const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
     const changes = new Changes(() => reader.all('PRAGMA data_version')[0]![0]);
     const writer = new Writer(writing, () => changes.announce());
-    return new SqliteDocuments(reader, pool, writer, changes, new KnownCollections(writing));
+    const room = options.room ?? (() => roomOf(dirname(path)));
+    const disk = openDisk(reader, room);
+    return new SqliteDocuments(reader, pool, writer, changes, new KnownCollections(writing), disk);
   } catch (error) {
     writing.close();
     throw error;
   }
 }
 
+async function roomOf(folder: string): Promise<Room> {
+  const { bsize, bavail, blocks } = await statfs(folder);
+  return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+}
+
+function openDisk(reader: Connection, room: () => Promise<Room>): StoreDisk {
+  const pragma = (name: string) => Number(reader.all(`PRAGMA ${name}`)[0]![0]);
+  return {
+    async room() {
+      const reusable_bytes = await whenReadable(() => pragma('freelist_count') * pragma('page_size'));
+      return { ...(await room()), reusable_bytes };
+    },
+    bytesOf: (names) => whenReadable(() => names.reduce((sum, name) => sum + bytesOfCollection(reader, name), 0)),
+  };
+}
+
 const isShort = ({ is_heavy, page }: ReadPlan): boolean => !is_heavy && page !== null && page.limit <= SHORT_PAGE;
 
 class SqliteDocuments implements Documents {
   readonly client = null;
+  readonly disk: StoreDisk;
   readonly is_concurrent = false;
   readonly #reader: Connection;
   readonly #pool: ReaderPool | null;
@@ -76,7 +105,9 @@ class SqliteDocuments implements Documents {
     writer: Writer,
     changes: Changes,
     known_inside: KnownCollections,
+    disk: StoreDisk,
   ) {
+    this.disk = disk;
     this.#reader = reader;
     this.#pool = pool;
     this.#writer = writer;
