@@ -225,6 +225,7 @@ function frameOptions(
 ) {
   const { config, log, logger, identity, jobFinder, maintenance, now } = parts;
   const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
+  const reads_per_minute = Math.max(config.rate_limit_reads_per_minute, per_minute);
   // Who is given more at the public API is given as much at the gateway.
   const gateway = {
     of_user: Math.max(config.user_limit_per_minute, per_minute),
@@ -244,7 +245,7 @@ function frameOptions(
     trusted_proxies: config.trusted_proxies,
     metrics_on_port: config.metrics_on_port === 'on',
     session: parts.sessions.callerOf,
-    admit: openRateLimits({ ...rates, per_minute, per_day, gateway, now }).admit,
+    admit: openRateLimits({ ...rates, per_minute, per_day, reads_per_minute, gateway, now }).admit,
     raw_bodies: openRawBodies(),
     heavy_requests: openHeavyRequests({
       per_caller: config.heavy_requests_per_caller,

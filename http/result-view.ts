@@ -88,12 +88,14 @@ export function resultViews(
 }
 
 export const MAX_PAGE = 1000;
+/** Whoever reads a million results reads them by a hundred requests. */
+export const MAX_RESULTS_PAGE = 10_000;
 /**
  * The query parameters `limit` and `offset`, for pages of `limit` items by default.
  * @example query: Type.Object({ ...paging(50), ...resultFilters })
  */
-export const paging = (limit: number) => ({
-  limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: limit, description: 'The most items in the page.' }),
+export const paging = (limit: number, maximum = MAX_PAGE) => ({
+  limit: Type.Integer({ minimum: 1, maximum, default: limit, description: 'The most items in the page.' }),
   offset: Type.Integer({
     minimum: 0,
     maximum: 1_000_000_000,

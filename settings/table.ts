@@ -242,8 +242,9 @@ export const SETTINGS = {
   CHECKER_PER_PROXY: integer(100, 1, 10_000, 'The most connections through one proxy.'),
   WEBHOOK_ALLOW_ADDRESSES: cidrs('Private addresses that webhooks may reach, also by plain http.'),
 
-  RATE_LIMIT_PER_MINUTE: integer(60, 1, 1_000_000, 'The most requests of one API key a minute.'),
-  RATE_LIMIT_PER_DAY: integer(10_000, 1, 1_000_000_000, 'The most requests of one API key a day.'),
+  RATE_LIMIT_PER_MINUTE: integer(60, 1, 1_000_000, 'The most requests of one API key a minute that are no GET.'),
+  RATE_LIMIT_PER_DAY: integer(10_000, 1, 1_000_000_000, 'The most of these a day.'),
+  RATE_LIMIT_READS_PER_MINUTE: integer(600, 1, 1_000_000, `The most GETs of one API key a minute; ${OR_MORE}.`),
   HEAVY_REQUESTS_PER_CALLER: integer(
     16,
     1,

@@ -211,6 +211,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v2/usage': { access: 'api-key', status: 200 },
   'GET /api/v2/jobs': { access: 'api-key', status: 200 },
   'GET /api/v2/jobs/{id}': { access: 'api-key', status: 200, foreign: 404 },
+  'GET /api/v2/jobs/{id}/export': { access: 'api-key', status: 200, foreign: 404 },
   'GET /api/v2/jobs/{id}/rejected': { access: 'api-key', status: 200, foreign: 404 },
   'POST /api/v2/jobs/{id}/resume': { access: 'api-key', status: 409, foreign: 404 },
   'GET /api/v2/jobs/{id}/results': { access: 'api-key', status: 200, foreign: 404 },

@@ -253,9 +253,10 @@ test('a user reports events of the paywall, up to the limit of a minute', async 
   const buyer = await signIn('buyer');
   const shown = () => buyer.ask('POST', '/paywall-events', { event: 'paywall_shown', properties: { plan: 'pro' } });
   t.is((await shown()).status, 202);
-  const answers = await Promise.all(Array.from({ length: 60 }, shown));
+  const answers = await Promise.all(Array.from({ length: 90 }, shown));
   const refused = answers.filter(({ status }) => status === 429);
-  t.is(refused.length, 1);
+  // Room for one more comes back each second.
+  t.true(refused.length > 0 && refused.length <= 31, String(refused.length));
   t.is(refused[0]!.body.code, 'rate_limited');
   t.regex(refused[0]!.headers.get('retry-after')!, /^\d+$/);
 });

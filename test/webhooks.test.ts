@@ -192,12 +192,14 @@ test('the gateway has the same endpoints, and a user sends only so many tests a 
   t.is((await key.ask('GET', `${ENDPOINTS}/${made.body.id}`)).body.url, made.body.url);
   const refused = await signed_in.ask('POST', '/webhooks/endpoints', { url: 'ftp://example.com/' });
   t.deepEqual(refused.body.detail[0].loc, ['body', 'url']);
-  const sends = [];
-  for (let n = 0; n < 60; n++) {
+  const sends: number[] = [];
+  // Room for one more comes back each second.
+  for (let n = 0; sends.at(-1) !== 429; n++) {
     const client = n % 2 ? key : signed_in;
     sends.push((await client.ask('POST', `${n % 2 ? ENDPOINTS : '/webhooks/endpoints'}/none/test`)).status);
   }
-  t.deepEqual([...new Set(sends)], [404]);
+  t.true(sends.length > 60);
+  t.deepEqual([...new Set(sends)], [404, 429]);
   const over = await signed_in.ask('POST', `/webhooks/endpoints/${made.body.id}/test`);
   t.deepEqual([over.status, over.body.code], [429, 'rate_limited']);
 });

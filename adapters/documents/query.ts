@@ -9,7 +9,7 @@ import {
 } from '../../readmodels/documents.ts';
 import { type Declared, type DeclaredIndex, isPlainObject, type SortKey } from './spec.ts';
 
-export const MAX_LIMIT = 10_000;
+export const MAX_LIMIT = 20_000;
 const DEFAULT_LIMIT = 1_000;
 const MAX_FILTER_DEPTH = 8;
 const MAX_CONDITIONS = 500;

@@ -1,7 +1,7 @@
 // Counts requests in the memory of one process. The counts end with the process.
-import type { RateCounter, RateCounters, RateWindow } from '../../http/limits/rate-counters.ts';
+import { countOf, type RateCounter, type RateCounters, type RateWindow } from '../../http/limits/rate-counters.ts';
 
-/** The most keys of a window. Above it the oldest key begins anew, so that strangers with many addresses fill no memory. */
+/** The most keys of a window. Above it the key that was counted least lately begins anew, so that strangers with many addresses fill no memory. */
 export const MOST_KEYS = 100_000;
 
 export const openMemoryRates = (): RateCounters => ({
@@ -9,34 +9,33 @@ export const openMemoryRates = (): RateCounters => ({
   close: async () => {},
 });
 
-interface Counted {
-  used: number;
-  ends_at: number;
+interface Bucket {
+  level: number;
+  counted_at: number;
 }
 
 /** `monotonic`: milliseconds that never go back. */
 export function openMemoryRate({ duration_s }: RateWindow, monotonic = () => performance.now()): RateCounter {
-  /** All windows last equally long, so that the one that ends next comes first. */
-  const windows = new Map<string, Counted>();
-  function forgetEnded(now: number): void {
-    for (const [key, { ends_at }] of windows) {
-      if (ends_at > now && windows.size < MOST_KEYS) return;
-      windows.delete(key);
+  const duration_ms = duration_s * 1000;
+  /** The one that was counted least lately comes first: it is empty before the others. */
+  const buckets = new Map<string, Bucket>();
+  function forgetEmpty(now: number): void {
+    for (const [key, { counted_at }] of buckets) {
+      if (counted_at + duration_ms > now && buckets.size < MOST_KEYS) return;
+      buckets.delete(key);
     }
   }
-  function begun(key: string, now: number): Counted {
-    forgetEnded(now);
-    const window = { used: 0, ends_at: now + duration_s * 1000 };
-    windows.set(key, window);
-    return window;
-  }
   return {
-    async count(key) {
+    async count(key, most) {
       const now = monotonic();
-      const known = windows.get(key);
-      const window = known && known.ends_at > now ? known : begun(key, now);
-      window.used++;
-      return { used: window.used, resets_in_ms: window.ends_at - now };
+      const known = buckets.get(key);
+      if (known) buckets.delete(key);
+      else forgetEmpty(now);
+      const left = known ? Math.max(0, known.level - ((now - known.counted_at) * most) / duration_ms) : 0;
+      const is_over = left + 1 > most;
+      const bucket = { level: is_over ? left : left + 1, counted_at: now };
+      buckets.set(key, bucket);
+      return countOf({ level: bucket.level, is_over }, most, duration_ms);
     },
   };
 }

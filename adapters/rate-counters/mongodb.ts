@@ -1,7 +1,7 @@
 // Counts requests in MongoDB, for all processes together. While MongoDB does not answer, each process counts in its own
 // memory, so that limits stay in force and no caller is locked out.
 import { MongoClient, MongoServerError } from 'mongodb';
-import type { RateCounter, RateCounters, RateWindow } from '../../http/limits/rate-counters.ts';
+import { countOf, type RateCounter, type RateCounters, type RateWindow } from '../../http/limits/rate-counters.ts';
 import { openMemoryRate } from './memory.ts';
 
 interface Log {
@@ -15,7 +15,7 @@ const SKIP_MS = 5000;
 const INDEX_MS = 60_000;
 const MAX_CONNECTIONS = 5;
 const DEFAULT_DATABASE = 'url_checker';
-const COLLECTION = 'rate_windows';
+const COLLECTION = 'rate_buckets';
 const DUPLICATE_KEY = 11000;
 
 /** `server_wait_ms`: the longest that a request waits for MongoDB before it counts in memory. `index_ms`: the least time between two looks for the index. */
@@ -51,11 +51,14 @@ export async function openMongoRates(options: {
 
   function open({ name, duration_s }: RateWindow): RateCounter {
     const own = openMemoryRate({ name, duration_s });
-    const update = countUpdate(duration_s * 1000);
-    const increment = (key: string) =>
-      windows.findOneAndUpdate({ _id: `${name}:${key}` }, update, { upsert: true, returnDocument: 'after' });
+    const duration_ms = duration_s * 1000;
+    const increment = (key: string, most: number) =>
+      windows.findOneAndUpdate({ _id: `${name}:${key}` }, countUpdate(duration_ms, most), {
+        upsert: true,
+        returnDocument: 'after',
+      });
     return {
-      async count(key) {
+      async count(key, most) {
         if (isAvailable()) {
           try {
             if (indexing === null || performance.now() >= index_at_ms) {
@@ -65,44 +68,49 @@ export async function openMongoRates(options: {
             }
             await indexing;
             // When two requests insert the same window at once, MongoDB refuses one of them.
-            const window = await increment(key).catch((error: unknown) => {
-              if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return increment(key);
+            const window = await increment(key, most).catch((error: unknown) => {
+              if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return increment(key, most);
               throw error;
             });
-            const { used, ends_at, counted_at } = window!;
-            return { used, resets_in_ms: ends_at.getTime() - counted_at.getTime() };
+            return countOf(window!, most, duration_ms);
           } catch (error) {
             indexing = null;
             skipFor(error);
           }
         }
-        return own.count(key);
+        return own.count(key, most);
       },
     };
   }
   return { open, close: () => client.close() };
 }
 
-/** `_id` is the window's name and the key. */
+/** `_id` is the bucket's name and the key. */
 interface Window {
   _id: string;
-  used: number;
+  level: number;
+  is_over: boolean;
   ends_at: Date;
   counted_at: Date;
 }
 
 /**
- * Builds the update that counts in the open window, or opens a new one, by the server's clock alone. An open window ends at most
- * `duration_ms` from now; one that ends later is from before the clock was set back, and counts as over.
+ * Builds the update that counts in a bucket, by the server's clock alone. A count that is later than now is from before the clock was set back:
+ * nothing has left the bucket since.
  */
-function countUpdate(duration_ms: number): object[] {
-  const latest_end = { $add: ['$$NOW', duration_ms] };
-  const is_open = { $and: [{ $gt: ['$ends_at', '$$NOW'] }, { $lte: ['$ends_at', latest_end] }] };
+function countUpdate(duration_ms: number, most: number): object[] {
+  const elapsed_ms = { $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$counted_at', '$$NOW'] }] }] };
+  const left = {
+    $max: [0, { $subtract: [{ $ifNull: ['$level', 0] }, { $multiply: [elapsed_ms, most / duration_ms] }] }],
+  };
+  const is_over = { $gt: [{ $add: ['$level', 1] }, most] };
   return [
+    { $set: { level: left } },
+    { $set: { is_over } },
     {
       $set: {
-        used: { $cond: [is_open, { $add: ['$used', 1] }, 1] },
-        ends_at: { $cond: [is_open, '$ends_at', latest_end] },
+        level: { $cond: ['$is_over', '$level', { $add: ['$level', 1] }] },
+        ends_at: { $add: ['$$NOW', duration_ms] },
         counted_at: '$$NOW',
       },
     },

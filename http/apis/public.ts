@@ -27,9 +27,9 @@ until it is null. Pages by \`limit\` and \`offset\` may shift while a job is pro
 
 ## Rate limits
 
-Each API key has a limit of requests a minute and a day. An answer shows the limit in \`X-RateLimit-Limit\`, the requests that are left in
-\`X-RateLimit-Remaining\`, and the time at which the window ends in \`X-RateLimit-Reset\` (seconds since the epoch). A request over the limit
-gets 429 with \`Retry-After\`. Two kinds of answers lack these headers: a 503, and the refusal of a broken HTTP request (400, 408, 413, 417
+Each API key has a limit of requests a minute and a day that change something, and one of reads a minute. Room comes back evenly. An answer shows the
+limit in \`X-RateLimit-Limit\`, the requests that are left in \`X-RateLimit-Remaining\`, and the time at which the limit is full again in
+\`X-RateLimit-Reset\` (seconds since the epoch). A request over the limit gets 429, and \`Retry-After\` says when there is room for one. Two kinds of answers lack these headers: a 503, and the refusal of a broken HTTP request (400, 408, 413, 417
 or 431), which ends the connection.
 
 ## Webhooks

@@ -28,6 +28,8 @@ export interface RateLimitOptions {
   own: RateCounters;
   per_minute: number;
   per_day: number;
+  /** Reads of one key, which count for nothing else. */
+  reads_per_minute: number;
   gateway: { of_user: number; changes_of_user: number; of_address: number };
   /** Unix milliseconds, for X-RateLimit-Reset. */
   now: () => number;
@@ -42,7 +44,7 @@ export interface Admitted {
 }
 
 export function openRateLimits(options: RateLimitOptions) {
-  const { shared, own, per_minute, per_day, gateway, now } = options;
+  const { shared, own, per_minute, per_day, reads_per_minute, gateway, now } = options;
   const limit = (
     counters: RateCounters,
     name: string,
@@ -58,6 +60,7 @@ export function openRateLimits(options: RateLimitOptions) {
     limit(shared, 'key-minute', { ...key, most: per_minute }),
     limit(shared, 'key-day', { ...key, most: per_day }, DAY_S),
   ];
+  const reads_of_key = [limit(shared, 'key-reads-minute', { ...key, what: 'reads', most: reads_per_minute })];
   const without_key = { subject: 'An address without a valid API key', what: 'requests', most: per_minute };
   const of_address_without_key = limit(own, 'address-minute', without_key);
   // The gateway counts reads in this process alone: a count that all share would cost more than many of the reads.
@@ -72,13 +75,13 @@ export function openRateLimits(options: RateLimitOptions) {
     if (api.credentials !== 'token') {
       if (caller === undefined) return [];
       if (caller === null) return forAddress(of_address_without_key, ip);
-      return of_key.map((one) => [one, caller.key_id ?? caller.user_id]);
+      // Whoever follows a job spends nothing of what submissions may.
+      return (isRead(method) ? reads_of_key : of_key).map((one) => [one, caller.key_id ?? caller.user_id]);
     }
     // Before anything is known of the caller: a stranger costs no look at credentials.
     if (caller === undefined) return forAddress(of_address, ip);
     if (caller === null) return [];
-    const is_change = method !== 'GET' && method !== 'HEAD';
-    return (is_change ? [of_user, changes_of_user] : [of_user]).map((one) => [one, caller.user_id]);
+    return (isRead(method) ? [of_user] : [of_user, changes_of_user]).map((one) => [one, caller.user_id]);
   }
   function headersOf({ limit, left, resets_in_ms }: Counted): Record<string, string> {
     return {
@@ -95,15 +98,17 @@ export function openRateLimits(options: RateLimitOptions) {
     async admit(request: Admitted): Promise<Record<string, string>> {
       let tightest: Counted | null = null;
       for (const [limit, key] of limitsFor(request)) {
-        const { used, resets_in_ms } = await limit.counter.count(key);
+        const { used, next_in_ms, resets_in_ms } = await limit.counter.count(key, limit.most);
         const counted = { limit, left: limit.most - used, resets_in_ms };
-        if (counted.left < 0) throw rateLimited(limit, resets_in_ms, headersOf(counted));
+        if (counted.left < 0) throw rateLimited(limit, next_in_ms, headersOf(counted));
         if (tightest === null || counted.left < tightest.left) tightest = counted;
       }
       return tightest === null ? {} : headersOf(tightest);
     },
   };
 }
+
+const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
 /** The narrowest first: what it refuses to one /64 does not count for its /48. */
 function forAddress(limit: Limit, ip: string): (readonly [Limit, key: string])[] {
@@ -113,10 +118,10 @@ function forAddress(limit: Limit, ip: string): (readonly [Limit, key: string])[]
 
 export function rateLimited(
   { subject, most, what = 'requests', period }: Omit<Limit, 'counter' | 'what'> & { what?: string },
-  resets_in_ms: number,
+  next_in_ms: number,
   headers: Record<string, string> = {},
 ): HttpError {
-  const wait_s = Math.max(1, Math.ceil(resets_in_ms / 1000));
+  const wait_s = Math.max(1, Math.ceil(next_in_ms / 1000));
   const message = `${subject} may send ${most.toLocaleString('en')} ${what} ${period}. Try again in ${wait_s} s.`;
   return new HttpError(429, 'rate_limited', message, undefined, { ...headers, 'Retry-After': String(wait_s) });
 }

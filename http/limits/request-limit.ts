@@ -21,8 +21,8 @@ export function openRequestLimit(
 ): RequestLimit {
   const counter = rates.open({ name, duration_s: MINUTE_S });
   async function admit(key: string, times = 1): Promise<void> {
-    const { used, resets_in_ms } = await counter.count(key);
-    if (used > times * most) throw rateLimited({ subject, most: times * most, period: 'a minute' }, resets_in_ms);
+    const { used, next_in_ms } = await counter.count(key, times * most);
+    if (used > times * most) throw rateLimited({ subject, most: times * most, period: 'a minute' }, next_in_ms);
   }
   return {
     admit: (key) => admit(key),

@@ -1,10 +1,11 @@
 // Streams a job's results as a file to its owner, or to any holder of a signed link.
-import { Type } from '../../events/schema.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { type Static, type TObject, Type } from '../../events/schema.ts';
+import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
 import { totalOf } from '../../readmodels/result-pages.ts';
 import { results } from '../../readmodels/results.ts';
 import { jobStats } from '../../readmodels/stats.ts';
 import { GATEWAY } from '../apis/gateway.ts';
+import { PUBLIC } from '../apis/public.ts';
 import { openLinkedJobs } from '../callers/linked-jobs.ts';
 import { assertResultsKept, jobNotFound } from '../errors.ts';
 import { exportFilename } from '../export/file-name.ts';
@@ -81,10 +82,10 @@ const DEFUSED =
   'The file has an apostrophe before text that a spreadsheet would run as a formula. When the connection breaks off, the file is ' +
   'incomplete, for instance because the job was deleted meanwhile.';
 
-export const exportFile = route({
+/** What both APIs say of the route. */
+const exporting = {
   id: 'exportJob',
   method: 'GET',
-  path: '/jobs/{job_id}/export',
   access: 'owner',
   heavy: true,
   of_results: true,
@@ -93,11 +94,16 @@ export const exportFile = route({
   query: Type.Object({ format, ...contents }),
   responses: { 200: file },
   errors,
-  handler({ job, query, signal }, parts) {
+  handler({ job, query, signal }: Asked, parts: Deps) {
     const { format: of, original = false, redirects = false } = query;
     return jobExport(parts, { job, filter: filterOf(query), format: of, original, redirects, signal });
   },
-});
+} as const;
+type Contents = Static<TObject<typeof contents & { format: typeof format }>>;
+type Asked = { job: JobDocument; query: Contents; signal: AbortSignal };
+
+export const exportFile = route({ ...exporting, path: '/jobs/{job_id}/export' });
+const exportByKey = routeOf<Deps>(PUBLIC, 'jobs')({ ...exporting, path: '/jobs/{id}/export', job: 'id' });
 
 export const download = route({
   id: 'createDownloadLink',
@@ -166,4 +172,4 @@ export const signedDownload = route({
   },
 });
 
-export const group = groupOf(wire, [exportFile, download, signedDownload]);
+export const group = groupOf(wire, [exportFile, exportByKey, download, signedDownload]);

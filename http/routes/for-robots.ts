@@ -6,7 +6,7 @@ import { routeOf } from '../route.ts';
 
 const wire = ({ public_url }: Parts) => ({ public_url });
 type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'service');
+const route = routeOf<Deps>(GATEWAY, 'public');
 
 /** Shares are for those who have their links; the rest of the service is no website. */
 const ROBOTS = ['User-agent: *', 'Allow: /docs', 'Allow: /llms.txt', 'Disallow: /', ''].join('\n');

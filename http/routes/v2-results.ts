@@ -14,6 +14,7 @@ import { groupOf, type Parts } from '../group.ts';
 import {
   filterOf,
   isShortPage,
+  MAX_RESULTS_PAGE,
   paging,
   ResultView,
   resultExample,
@@ -51,7 +52,7 @@ export const results = route({
     `a page without results then means that none has come yet, and its answer takes up to ${EMPTY_PAGE_MS / 1000} s. A page of long ` +
     'results (megabytes) holds fewer than `limit`. The pages of a paused job end before the first missing result.',
   query: Type.Object({
-    ...paging(50),
+    ...paging(50, MAX_RESULTS_PAGE),
     cursor: Type.Optional(
       Type.String({ maxLength: 200, description: '`next_cursor` of the page before; empty to begin.', examples: [''] }),
     ),

@@ -22,7 +22,7 @@ const HEAD = `# Routes, and what each may take
 This table is for whoever puts the service before the public. It is made from the routes by \`node test/support/routes-table.ts\`, and a test holds it to them.
 
 **How often.** \`address\`: \`ADDRESS_LIMIT_PER_MINUTE\`. \`user\`: that, and \`USER_LIMIT_PER_MINUTE\`. \`change\`: both, and \`USER_CHANGES_PER_MINUTE\`. \`key\`: \`RATE_LIMIT_PER_MINUTE\` and
-\`RATE_LIMIT_PER_DAY\`, without a valid key of an address. A number is a tighter limit of the route. Large requests also take turns:
+\`RATE_LIMIT_PER_DAY\`, for a GET \`RATE_LIMIT_READS_PER_MINUTE\`; without a valid key of an address. A number is a tighter limit of the route. Large requests also take turns:
 \`HEAVY_REQUESTS_PER_CALLER\`, \`HEAVY_REQUESTS_AT_ONCE\`.
 
 **How large.** The most bytes of a body; a request has at most 16 KiB of headers. Bodies of webhooks have 16 MiB in all and 4 MiB for an address.
