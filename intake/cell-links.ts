@@ -2,7 +2,8 @@
 import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
 import { urlLikeness } from './classify-url.ts';
 
-const HYPERLINK_FORMULA = /^(?:of:)?=?HYPERLINK\(\s*"((?:[^"]|"")*)"\s*[,;)]/i;
+/** Also in a formula around it, such as IF. */
+const HYPERLINK_FORMULA = /(?:^|[^\w."])HYPERLINK\(\s*"((?:[^"]|"")*)"\s*[,;)]/i;
 /** The sign that a text was cut to fit its cell. */
 const CUT = /(?:\u2026|\.{3})$/;
 
@@ -11,7 +12,7 @@ const wholeLink = (link: string): string => link.trim().replaceAll(' ', '%20');
 
 /** Null for a formula whose link is computed, and for any other text. */
 export function linkOfFormula(formula: string): string | null {
-  return HYPERLINK_FORMULA.exec(formula.trimStart())?.[1]?.replaceAll('""', '"') ?? null;
+  return HYPERLINK_FORMULA.exec(formula)?.[1]?.replaceAll('""', '"') ?? null;
 }
 
 /**

@@ -31,6 +31,8 @@ const JOINERS = new Set('\u200c\u200d');
 const FORMULA = /^=\s*[\p{L}_.]{1,40}\(/u;
 /** Its first argument, where that is a whole text. */
 const TEXT_ARGUMENT = /^[^"(]{0,60}\(\s*"((?:[^"]|"")*)"\s*[,;)]/;
+/** A whole URL in a formula in a formula. */
+const INNER_ARGUMENT = /\(\s*"(https?:\/\/[^"]*)"\s*[,;)]/i;
 const BULLET = /^\s*(?:(?:[-*+•·–—‣▪◦>]|\(?\d{1,9}[.):]|\[\d{1,9}\]|\[[ xX]\])\s+)+/;
 /** A name before a URL, such as `link:` in YAML. */
 const LABEL = /^["']?[\p{L}\p{N}_-]{1,30}["']?[=:：]$/u;
@@ -67,7 +69,10 @@ export const isPlain = (cell: string): boolean => PLAIN.test(cell);
 export function urlsInCell(cell: string): CellUrls {
   if (PLAIN.test(cell)) return { texts: [cell], is_prose: false };
   const text = visible(cell);
-  if (FORMULA.test(text)) return one(TEXT_ARGUMENT.exec(text)?.[1]?.replaceAll('""', '"') ?? text);
+  if (FORMULA.test(text)) {
+    const link = TEXT_ARGUMENT.exec(text)?.[1] ?? INNER_ARGUMENT.exec(text)?.[1];
+    return one(link?.replaceAll('""', '"') ?? text);
+  }
   const strings = stringsOfJson(text);
   if (strings !== null) return { texts: strings, is_prose: false };
   const bare = withoutMarkdown(unescaped(text).split('\n').map(withoutBullet).join('\n'));

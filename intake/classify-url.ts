@@ -53,7 +53,7 @@ export type ClassifiedUrl = CheckableUrl | { category: 'invalid'; reason: Invali
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 /** Most texts have none of these characters, and need no closer look. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const CONTROL_OR_BRACE = /[\u0000-\u001f\u007f-\u009f{<]/;
+const CONTROL_OR_BRACE = /[\u0000-\u001f\u007f-\u009f{<[]/;
 const HTTP = /^https?:/i;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const HOST_AND_PORT = /^([^/?#:]*):\d+(?:[/?#]|$)/;
@@ -62,10 +62,10 @@ const SECOND_URL = /\s(?:https?:\/\/|www\.)/i;
 const ANY_DOT = /[.\u3002\uff0e\uff61]/;
 /** The parser accepts `https://a.com,b` and `https://"a.com"`, but no host name of the web has such characters. */
 const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
-/** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, and a part of the path or a value that is `{id}`. */
-const PLACEHOLDER = /\{\{|\$\{|\{%|<%|[/=]\{[a-z_]\w*\}/i;
+/** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, and a part of the path or a value that is `{id}`, `<id>` or `[id]`. */
+const PLACEHOLDER = /\{\{|\$\{|\{%|<%|[/=](?:\{[a-z_]\w*\}|<[a-z][\w-]*>)|\/\[[a-z_][\w-]*\](?:\/|$)/i;
 /** What is left for a host where a scheme stands twice: `https://https://a.com`. */
-const SCHEME_FOR_HOST = /^https?$/;
+const SCHEMES = new Set(['http', 'https']);
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const MAX_HOST_CHARS = 254;
 
@@ -125,7 +125,7 @@ function isHostAndPort(text: string): boolean {
 
 function isHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return true;
-  return hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname) && !SCHEME_FOR_HOST.test(hostname);
+  return hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname) && !SCHEMES.has(hostname);
 }
 
 function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): ClassifiedUrl {

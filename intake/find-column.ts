@@ -3,7 +3,7 @@ import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
 import { urlLikeness } from './classify-url.ts';
 
 export interface SampleRow {
-  /** Number of the row as in a spreadsheet, from 1. */
+  /** Number of the row as in a spreadsheet, from 1; 0 for names that the format gives the columns. */
   row: number;
   cells: readonly string[];
 }
@@ -35,12 +35,20 @@ const COLUMN_NAMES = new Set(
   (
     'url,urls,uri,link,links,href,website,websites,web site,site,sites,page,pages,page url,web page,webpage,landing page,page location,' +
     'landing page url,website url,target url,source url,final url,full url,link url,url to check,address,web address,' +
-    'domain,domains,homepage,location,loc,destination,adresse,webseite,lien,enlace,sitio web'
+    'domain,domains,homepage,location,loc,destination,permalink,permalinks,' +
+    'adresse,internetadresse,webadresse,webseite,webseiten,lien,liens,site web,adresse web,page web,enlace,enlaces,sitio,sitio web,página web,' +
+    'sito,sito web,indirizzo,collegamento,strona,strona www,adres,adres strony,odkaz,odkazy,web,länk,länkar,webbplats,hemsida,lenke,nettsted,' +
+    'hjemmeside,linkki,verkkosivu,weboldal,honlap,bağlantı,web sitesi,ссылка,ссылки,сайт,адрес,адрес сайта,адрес страницы,посилання,' +
+    'リンク,サイト,ホームページ,アドレス,链接,网址,网站,链接地址,連結,網址,網站,링크,주소,사이트,홈페이지,웹사이트,קישור,אתר,رابط,الرابط,الموقع'
   ).split(','),
 );
 const LABEL = /^\p{L}[\p{L}\p{M}\p{N} _().:/#-]{0,63}$/u;
 /** Of a path of names such as `page.url`, the part that tells. */
 const LAST_NAME = /^\p{L}[\p{L}\p{N}_-]*(?:[.:/]\p{L}[\p{L}\p{N}_-]*)*[.:/](\p{L}[\p{L}\p{N}_-]*)$/u;
+/** Names such as `Source URL` and `Product link`, but not those of pictures and of services. */
+const ENDS_IN_NAME = /(?:^| )(?:url|urls|uri|href|permalink|website|link)$/;
+const NOT_MEANT =
+  /\b(?:image|img|pic|picture|photo|thumb|thumbnail|avatar|icon|favicon|logo|cover|banner|poster|gravatar|api|self|next|prev|previous|callback|hook|schema|license)s?\b/;
 /** The word alone may be the name of a site. */
 const FIRST_NAME = /^(url|uri|href|link)s?[.:/]\p{L}[\p{L}\p{N}_-]*$/iu;
 
@@ -60,10 +68,11 @@ export function findUrlColumn(
   const filled: number[] = [];
   const first_url: number[] = [];
   let width = 0;
-  for (const [position, { cells }] of rows.entries()) {
+  for (const [position, { row, cells }] of rows.entries()) {
     width = Math.max(width, cells.length);
     for (const [index, cell] of cells.entries()) {
-      if (position === 0 && isColumnName(cell)) continue;
+      // The paths of JSON are no names of sites.
+      if (row === 0 || (position === 0 && isColumnName(cell))) continue;
       const likeness = cellLikeness(cell, max_url_chars);
       if (cell.trim() !== '') filled[index] = (filled[index] ?? 0) + 1;
       if (likeness === 0) continue;
@@ -87,7 +96,7 @@ export function findUrlColumn(
     ...{ index: best.index, name: best.name, url_share: best.url_share },
     ...{ first_data_row: best.first_data_row, header: best.header },
     has_notes: haveNotes(texts),
-    has_names_only: wanted === null && has_names_only && !isColumnName(best.name ?? ''),
+    has_names_only: wanted === null && has_names_only && !tellsOfUrls(best.name ?? ''),
     takes_names: wanted !== null || takes_names,
     others: others.slice(0, MAX_OTHERS).map(({ index, name, url_share }) => ({ index, name, url_share })),
   };
@@ -142,7 +151,7 @@ type Described = Pick<UrlColumn, 'index' | 'name' | 'first_data_row' | 'header'>
 type Found = Described & { url_share: number; own_share: number };
 
 function likeliest(columns: readonly Found[]): Found | null {
-  const named = columns.filter(({ name, own_share }) => isColumnName(name ?? '') && own_share >= NAMED_SHARE);
+  const named = columns.filter(({ name, own_share }) => tellsOfUrls(name ?? '') && own_share >= NAMED_SHARE);
   const among = named.length > 0 ? named : columns;
   const most = among.reduce((share, { url_share }) => Math.max(share, url_share), 0);
   return among.find(({ url_share }) => url_share === most) ?? null;
@@ -209,7 +218,7 @@ export function isAmbiguous({ name, url_share, others }: UrlColumn): boolean {
   const rivals = others.filter((other) => other.url_share >= url_share * EQUALLY_LIKELY);
   return (
     rivals.some((other) => other.url_share > url_share) ||
-    rivals.some((other) => isColumnName(other.name ?? '') || !isColumnName(name ?? ''))
+    rivals.some((other) => tellsOfUrls(other.name ?? '') || !tellsOfUrls(name ?? ''))
   );
 }
 
@@ -263,4 +272,13 @@ export function isColumnName(cell: string): boolean {
   const last = LAST_NAME.exec(text)?.[1];
   const name = (last ?? text).toLowerCase().replace(/[\s_-]+/g, ' ');
   return COLUMN_NAMES.has(name) || FIRST_NAME.test(text);
+}
+
+/** Whether the header of a table tells of URLs that are meant, also by its last word. */
+function tellsOfUrls(header: string): boolean {
+  const name = header
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, ' ');
+  return isColumnName(header) || (ENDS_IN_NAME.test(name) && !NOT_MEANT.test(name));
 }

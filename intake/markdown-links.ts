@@ -76,9 +76,11 @@ function endOfTarget(text: string, start: number): number {
   return -1;
 }
 
-/** The target without its title and angle brackets. */
+/** The target without its title and angle brackets, in which it may have spaces. */
 function targetOf(text: string): string {
   const trimmed = text.trim();
+  const bracketed = /^<([^<>\n]*)>/.exec(trimmed)?.[1];
+  if (bracketed !== undefined) return bracketed.trim().replaceAll(' ', '%20');
   const title = trimmed.search(/\s["'(]/);
   return (title === -1 ? trimmed : trimmed.slice(0, title)).replace(/^<|>$/g, '');
 }

@@ -42,6 +42,11 @@ const SUFFIX =
 const BBCODE_END = /\[\/[a-z]+\]/iy;
 /** AsciiDoc's `https://a.com[label]`, which ends its word. Digits and an empty pair are part of a URL, as in `ids[]=1`. */
 const ASCIIDOC_LABEL = /\[(?:[\p{L}^][^\]\n]{0,200})\](?=$|[\s.,;:!?)])/uy;
+/** A note's number, as in `https://a.com[1]`. */
+const NOTE = /\[\^?\d{1,3}\](?=$|[\s.,;:!?)[])/y;
+/** A placeholder such as `<id>` for a part of a path or a value, but no tag of HTML. */
+const PLACEHOLDER =
+  /(?<=[/=])<(?!(?:a|b|i|p|s|u|br|hr|li|ul|ol|dl|dt|dd|td|tr|th|em|h[1-6]|wbr|img|pre|sup|sub|del|ins|div|span|code|font|small|strong|table)>)[a-z][\w-]{0,40}>/iy;
 /** A placeholder of a template may hold spaces. */
 const TEMPLATE = /(?:\{\{[^{}\n]{0,80}\}\}|\{%[^{}\n]{0,80}%\}|\$\{[^{}\n]{0,80}\}|<%[^<>\n]{0,80}%>)/y;
 const ENDS_SENTENCE = ".,;:!?|'*`\\";
@@ -138,8 +143,10 @@ function endOf(text: string, start: number, from: number, context: Context): num
   for (; at < text.length; at++) {
     const char = text[at]!;
     if (char <= ' ' || (char >= '\u007f' && char <= '\u009f') || STOPS.has(char)) {
-      if (char === '<' && matchAt(TEMPLATE, text, at)) at = TEMPLATE.lastIndex - 1;
+      if (char === '<' && matchAt(PLACEHOLDER, text, at)) at = PLACEHOLDER.lastIndex - 1;
+      else if (char === '<' && matchAt(TEMPLATE, text, at)) at = TEMPLATE.lastIndex - 1;
       else break;
+      continue;
     }
     if ((char === '{' || char === '$') && matchAt(TEMPLATE, text, at)) {
       at = TEMPLATE.lastIndex - 1;
@@ -148,7 +155,7 @@ function endOf(text: string, start: number, from: number, context: Context): num
     if (char === quote) break;
     if (char === '|' && (before === '<' || context.has_bar || context.closes('}') || context.closes(']'))) break;
     if (SEPARATORS.has(char) && matchAt(NEXT_URL, text, at + 1)) break;
-    if (char === '[' && at > from && endsAtBracket(text, start, at)) break;
+    if (char === '[' && at > from && endsAtBracket(text, start, at, is_word)) break;
     const closer = CLOSED[char];
     if (closer !== undefined) opened.set(closer, (opened.get(closer) ?? 0) + 1);
     else if (CLOSERS.includes(char)) {
@@ -173,10 +180,11 @@ function isForeignEnd(text: string, at: number): boolean {
   return FOREIGN_END.test(String.fromCodePoint(text.codePointAt(at)!));
 }
 
-function endsAtBracket(text: string, start: number, at: number): boolean {
+function endsAtBracket(text: string, start: number, at: number, is_word: boolean): boolean {
   if (matchAt(BBCODE_END, text, at)) return true;
+  if (is_word && text[at - 1] === '/') return false;
   const may_be_part = text.slice(start, at).includes('?') && !text.startsWith('link:', start - 'link:'.length);
-  return matchAt(ASCIIDOC_LABEL, text, at) && !may_be_part;
+  return !may_be_part && (matchAt(ASCIIDOC_LABEL, text, at) || (!is_word && matchAt(NOTE, text, at)));
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): boolean {

@@ -76,8 +76,10 @@ interface RangeLink {
   to: Cell;
   link: string;
 }
-/** Ranges are looked through for each cell. */
+/** Ranges are looked through for each cell, where their cells are too many to be kept one by one. */
 const MAX_RANGES = 1000;
+const MAX_CELLS_OF_RANGE = 1_000;
+const MAX_CELLS_OF_RANGES = 500_000;
 
 export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Promise<Hyperlinks> {
   const targets = new Map<string, string>();
@@ -88,6 +90,22 @@ export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Prom
   if (targets.size === 0) return NO_LINKS;
   const links = new Map<number, string>();
   const ranges: RangeLink[] = [];
+  let cells_of_ranges = 0;
+  const addRange = (range: RangeLink) => {
+    const { from, to, link } = range;
+    const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
+    if (cells <= MAX_CELLS_OF_RANGE && cells_of_ranges + cells <= MAX_CELLS_OF_RANGES) {
+      cells_of_ranges += cells;
+      for (let row = from.row; row <= to.row; row++) {
+        for (let column = from.column; column <= to.column; column++) {
+          const key = keyOf(row, column);
+          if (!links.has(key)) links.set(key, link);
+        }
+      }
+    } else if (ranges.push(range) > MAX_RANGES) {
+      throw new IntakeError('broken_xlsx', 'The workbook has hyperlinks on more ranges of cells than are read.');
+    }
+  };
   await readPartWhole(xlsx, sheet_part, {
     open(name, attributes) {
       if (name !== 'hyperlink') return;
@@ -99,7 +117,7 @@ export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Prom
       const to = last === undefined ? from : (parseReference(last) ?? from);
       if (to.row === from.row && to.column === from.column) {
         if (links.size < MAX_RELATIONSHIPS) links.set(keyOf(from.row, from.column), link);
-      } else if (ranges.length < MAX_RANGES) ranges.push({ from, to, link });
+      } else addRange({ from, to, link });
     },
   });
   const isIn = (row: number, column: number, { from, to }: RangeLink) =>

@@ -1,7 +1,7 @@
 // Lists of kinds that people reported as lost, cut or charged for nothing, here or of other tools: exactly the URLs that are meant are taken.
 import test from 'ava';
 import { collectUrls } from '../../intake/collect-urls.ts';
-import { failureOf, open } from './uploads.ts';
+import { failureOf, inlineRow, open, valuesOf, workbook } from './uploads.ts';
 
 const A = 'https://a.example.org/1';
 const B = 'https://b.example.org/2?x=1&y=2';
@@ -76,6 +76,32 @@ for (const [kind, name, content, urls] of [
     `<!-- made by https://tool.example.org/ -->\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${A}</loc></url></urlset>`,
     [A],
   ],
+  [
+    'a link of Markdown with spaces',
+    'x.md',
+    '# x\n[a](<https://a.example.org/a b> "t")\n',
+    ['https://a.example.org/a%20b'],
+  ],
+  ['notes behind URLs', 'x.txt', `See ${A}[1] and ${C}[2][3]. Then more words here follow\n`, [A, C]],
+  [
+    'JSON whose paths read like names of sites',
+    'x.ipynb',
+    JSON.stringify({ cells: [{ source: `see [x](${A})` }], metadata: { kernelspec: { name: 'python3' } } }),
+    [A],
+  ],
+  [
+    'a link in a formula in a formula',
+    'x.csv',
+    `n,l\n1,"=IF(A1=,,HYPERLINK(""${A}"",""x""))"\n2,"=HYPERLINK(""${C}"",""x"")"\n`,
+    [A, C],
+  ],
+  [
+    'a column named in Japanese',
+    'x.csv',
+    `画像,リンク\nhttps://i.example.org/1.png,${A}\nhttps://i.example.org/2.png,${C}\n`,
+    [A, C],
+  ],
+  ['a permalink beside a thumbnail', 'x.csv', `thumbnail_url,permalink\nhttps://i.example.org/1.png,${A}\n`, [A]],
   ['links of Markdown with the label for the target', 'x.md', `See [${A}](cygwin) or [${C}](${B}).\n`, [A, B]],
   [
     'prose with a quote that never ends',
@@ -109,3 +135,25 @@ for (const [kind, name, content, code] of [
     t.is((await failureOf(t, name, content)).code, code);
   });
 }
+
+test('two columns that are named as sites are told of', async (t) => {
+  const backlinks = `Referring page URL,Target URL\n${A},https://t.example.org/1\n${C},https://t.example.org/2\n`;
+  t.deepEqual((await open(t, 'x.csv', backlinks)).warnings, ['several_columns']);
+});
+
+test('hyperlinks on thousands of ranges are all found', async (t) => {
+  const ranges = Array.from({ length: 3_000 }, (_, i) => [`B${2 * i + 2}:B${2 * i + 3}`, `https://a.example.org/${i}`]);
+  const rows = Array.from({ length: 6_000 }, (_, i) => inlineRow(`${i}`, 'here'));
+  const content = await workbook({
+    sheets: [inlineRow('n', 'url') + rows.join('')],
+    links: Object.fromEntries(ranges),
+  });
+  const urls = await valuesOf(t, 'x.xlsx', content);
+  t.is(urls.length, 6_000);
+  t.is(new Set(urls).size, 3_000);
+});
+
+test('a link in a formula of a workbook is found in another formula', async (t) => {
+  const cell = `<row><c t="str"><f>IF(1=1,HYPERLINK("${A}","x"),"")</f><v>x</v></c></row>`;
+  t.deepEqual(await valuesOf(t, 'x.xlsx', await workbook({ sheets: [inlineRow('url') + cell] })), [A]);
+});
