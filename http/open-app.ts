@@ -157,7 +157,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
   });
   const probed = probeDependencies(probesOf(config, blobs, identity), { signal: closing.signal });
   const status = openServiceStatus({ log, documents, roles, probed, now, ...readiness });
-  const signs = giveRoleSigns({ documents, role: 'http' });
+  const signs = giveRoleSigns({ documents, role: 'http', data_dir: config.data_dir });
   signs.say('working');
   const parts: Parts = {
     config,

@@ -1,6 +1,7 @@
 // Heartbeats: each running role raises a count in its document. A watcher tells by its own monotonic clock whether the count
 // moves; no wall clock is compared with another.
 import { randomUUID } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { pause } from '../time/pause.ts';
@@ -24,6 +25,10 @@ export interface RoleSign extends Document {
   /** The version of the service. */
   version?: string;
   uptime_ms?: number;
+  /** The machine's clock at the heartbeat, in Unix milliseconds. */
+  clock_ms?: number;
+  /** The disk of the role's DATA_DIR; null where it cannot be read. */
+  disk?: DiskSign | null;
   /** The stores and servers that the role uses, as it finds them. */
   dependencies?: DependencyState[];
   /** The work that the role has handed out; null while it hands out none. */
@@ -32,6 +37,11 @@ export interface RoleSign extends Document {
   managers?: ManagerSign[] | null;
   /** What the continuous audit of the ledger knows; null for a role that runs none. */
   ledger_audit?: LedgerAuditSign | null;
+}
+
+export interface DiskSign {
+  free_bytes: number;
+  size_bytes: number;
 }
 
 export interface LedgerAuditSign {
@@ -75,7 +85,7 @@ const withDepth = ({ waiting, ...work }: WorkSign, for_anyone: number | null): H
   queue_depth: for_anyone === null ? null : for_anyone + waiting,
 });
 
-const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [], is_small: true };
+export const roleSigns: CollectionSpec<RoleSign> = { name: 'role_signs', fields: {}, indexes: [], is_small: true };
 
 /** A heartbeat names at most this many jobs. */
 export const MAX_HANDED_OUT_JOBS = 1000;
@@ -104,6 +114,8 @@ export interface GivingOptions {
   askQueue?: () => Promise<unknown>;
   dependencies?: () => DependencyState[];
   queue_depth?: () => number | null;
+  /** The role's DATA_DIR. */
+  data_dir?: string;
   every_ms?: number;
 }
 
@@ -135,7 +147,7 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
       try {
         signs ??= await documents.collection(roleSigns);
         count += 1;
-        const found = facts();
+        const found = { ...facts(), clock_ms: Date.now(), disk: await diskOf(options.data_dir) };
         // A question may wait for a queue that is away for as long as that is.
         const hangs = found.dependencies.some(({ name, status }) => name === 'queue' && status === 'away');
         const answers = hangs && queue_answers !== null ? false : queue_answers;
@@ -184,41 +196,63 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
   };
 }
 
+/** A heartbeat is a moment old when it is seen, which says nothing of the clocks. */
+const SEEN_LATE_MS = 2_000;
+const apartOf = ({ clock_ms }: RoleSign, now_ms: number) =>
+  clock_ms === undefined ? 0 : Math.max(0, Math.abs(clock_ms - now_ms) - SEEN_LATE_MS);
+
+/** Null for no folder, or one that cannot be read. */
+export async function diskOf(folder: string | undefined): Promise<DiskSign | null> {
+  if (folder === undefined) return null;
+  return statfs(folder).then(
+    ({ bavail, blocks, bsize }) => ({ free_bytes: bavail * bsize, size_bytes: blocks * bsize }),
+    () => null,
+  );
+}
+
 export interface RoleWatch {
   /** Reads all heartbeats once. Throws when the store of documents does not answer. */
   look(): Promise<void>;
   /** Returns the heartbeats of a role that have moved within `silent_ms`. */
   alive(role: string): RoleSign[];
+  /** How far the clocks of the machines that give heartbeats are apart from the one here, at the most, in ms. */
+  clocks_apart_ms(): number;
   /** Returns all heartbeats, each with the time since it moved; null for one that has not moved since this watch began. */
   all(): { sign: RoleSign; silent_ms: number | null }[];
 }
 
 export function openRoleWatch(
   documents: Documents,
-  { monotonic = () => performance.now(), silent_ms = SILENT_MS } = {},
+  { monotonic = () => performance.now(), now = Date.now, silent_ms = SILENT_MS } = {},
 ): RoleWatch {
-  const seen = new Map<string, { sign: RoleSign; moved_at: number | null; since: number }>();
+  const seen = new Map<string, { sign: RoleSign; moved_at: number | null; since: number; apart_ms: number }>();
   let signs: Collection<RoleSign> | null = null;
   return {
     async look() {
       signs ??= await documents.collection(roleSigns);
       const found = await signs.find({}, { limit: MAX_SIGNS });
-      const now = monotonic();
+      const at = monotonic();
       const ids = new Set(found.map(({ _id }) => _id));
       for (const id of seen.keys()) if (!ids.has(id)) seen.delete(id);
       for (const sign of found) {
         const before = seen.get(sign._id);
         const moved = before !== undefined && before.sign.count !== sign.count;
         // The first look proves nothing: a process that was killed long ago may have left the document.
-        if (!before || moved) seen.set(sign._id, { sign, moved_at: moved ? now : null, since: now });
+        if (!before || moved)
+          seen.set(sign._id, { sign, moved_at: moved ? at : null, since: at, apart_ms: apartOf(sign, now()) });
       }
-      const gone = [...seen.values()].filter(({ since }) => now - since > FORGET_MS).map(({ sign }) => sign._id);
+      const gone = [...seen.values()].filter(({ since }) => at - since > FORGET_MS).map(({ sign }) => sign._id);
       if (gone.length > 0) await signs.write(gone.map((id) => ({ delete: id })));
     },
     alive(role) {
       const now = monotonic();
       const fresh = [...seen.values()].filter(({ moved_at }) => moved_at !== null && now - moved_at < silent_ms);
       return fresh.map(({ sign }) => sign).filter((sign) => sign.role === role);
+    },
+    clocks_apart_ms() {
+      const at = monotonic();
+      const fresh = [...seen.values()].filter(({ moved_at }) => moved_at !== null && at - moved_at < silent_ms);
+      return Math.max(0, ...fresh.map(({ apart_ms }) => apart_ms));
     },
     all() {
       const now = monotonic();

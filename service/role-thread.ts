@@ -197,6 +197,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
     ...{ documents, role, ...(usesQueue(role) ? { askQueue } : {}) },
     dependencies: () => [...(usesQueue(role) ? [measured.state()] : []), ...(servers?.states() ?? [])],
     queue_depth: () => queue_depth,
+    data_dir: config.data_dir,
   });
   try {
     for (let failures = 0; !signal.aborted; failures += 1) {

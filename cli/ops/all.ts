@@ -1,6 +1,7 @@
 // All commands of `npm run ops`.
 import { accountingPayments, accountingRevenue, accountingUsage } from './accounting.ts';
 import type { Command } from './command.ts';
+import { doctor } from './doctor.ts';
 import { eventsExport } from './events-export.ts';
 import { eventsQuery } from './events-query.ts';
 import { eventsCount, eventsRead } from './events-read.ts';
@@ -12,6 +13,7 @@ import { ledgerSignHead } from './ledger-sign-head.ts';
 import { ledgerStatement } from './ledger-statement.ts';
 import { ledgerTrialBalance } from './ledger-trial-balance.ts';
 import { ledgerVerify } from './ledger-verify.ts';
+import { mailsList, mailsSend } from './mails.ts';
 import { parkDiscard, parkList, parkRetry } from './park.ts';
 import { paymentsReconcile } from './payments-reconcile.ts';
 import { projectionsCancel } from './projections-cancel.ts';
@@ -21,6 +23,7 @@ import { projectionsRebuild } from './projections-rebuild.ts';
 import { storeCompact } from './store-compact.ts';
 
 export const COMMANDS: readonly Command[] = [
+  doctor,
   ledgerVerify,
   ledgerStatement,
   ledgerTrialBalance,
@@ -42,6 +45,8 @@ export const COMMANDS: readonly Command[] = [
   parkRetry,
   parkDiscard,
   fsck,
+  mailsList,
+  mailsSend,
   storeCompact,
   eventsTail,
   eventsRead,

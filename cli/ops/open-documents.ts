@@ -2,7 +2,8 @@
 import { join, resolve } from 'node:path';
 import { pino } from 'pino';
 import { readSqliteDocuments } from '../../adapters/documents/sqlite/read-sqlite-documents.ts';
-import type { Documents } from '../../readmodels/documents.ts';
+import type { CollectionSpec, Document, Documents, Reading } from '../../readmodels/documents.ts';
+import { inGeneration, projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { readConfig } from '../../settings/config.ts';
 import { type Run, UsageError } from './command.ts';
 
@@ -16,4 +17,14 @@ export async function openDocumentsToRead({ env }: Pick<Run, 'env'>): Promise<Re
   if ((await documents.names()).length > 0) return documents;
   await documents.close();
   throw new UsageError('there are no documents in the database of MONGODB_URL: the service makes them when it starts');
+}
+
+/** The documents of a read model that clients read now. */
+export async function liveReading<T extends Document>(
+  documents: ReadDocuments,
+  spec: CollectionSpec<T>,
+): Promise<Reading<T>> {
+  const states = (await documents.reading(projectionStates).find({})).map((one) => projectionState(one._id, one));
+  const generation = states.find(({ collections }) => collections.includes(spec.name))?.generation ?? 0;
+  return documents.reading(inGeneration(spec, generation));
 }

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { EventStore } from '../../events/event-store.ts';
 import { backups } from '../../readmodels/backups.ts';
 import type { Documents } from '../../readmodels/documents.ts';
+import { mails } from '../../readmodels/mails.ts';
 import { paymentIssues } from '../../readmodels/payment-issues.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
 import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
@@ -99,6 +100,7 @@ export function openWatch(
   openWatchMetrics(registry, {
     followers,
     issues,
+    mails: readmodels.collection(mails),
     backups: readmodels.collection(backups),
     roles,
     stores: readiness.stores,

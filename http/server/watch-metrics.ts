@@ -3,10 +3,18 @@
 import type { Registry } from 'prom-client';
 import type { BackupDocument } from '../../readmodels/backups.ts';
 import type { Reading } from '../../readmodels/documents.ts';
+import type { MailDocument } from '../../readmodels/mails.ts';
 import type { PaymentIssueDocument } from '../../readmodels/payment-issues.ts';
 import { within } from '../../roles/dependencies.ts';
 import { MANAGERS, type ManagerSign } from '../../roles/managers.ts';
-import { type HandedOut, type LedgerAuditSign, managersOf, type RoleWatch, workOf } from '../../roles/role-signs.ts';
+import {
+  type DiskSign,
+  type HandedOut,
+  type LedgerAuditSign,
+  managersOf,
+  type RoleWatch,
+  workOf,
+} from '../../roles/role-signs.ts';
 import type { Followers } from '../followers.ts';
 import { openCounter, openGauge, type Values } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
@@ -15,6 +23,7 @@ export interface WatchMetricsOptions {
   followers: () => Promise<Followers>;
   backups: Pick<Reading<BackupDocument>, 'find'>;
   issues?: Pick<Reading<PaymentIssueDocument>, 'count'>;
+  mails?: Pick<Reading<MailDocument>, 'count'>;
   roles: RoleWatch;
   stores: Readiness['stores'];
   monotonic?: () => number;
@@ -143,6 +152,21 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
     valuesOf({}, (await open_issues?.()) ?? null),
   );
 
+  const { mails } = options;
+  const of_mails =
+    mails && shared(() => Promise.all(MAIL_STATES.map((status) => mails.count({ status }))), monotonic, SELDOM_MS);
+  gauge('mails', 'Mails that are owed (due), sent, and dropped because nobody can receive them.', ['state'], async () =>
+    ((await of_mails?.()) ?? []).map((number, n) => [{ state: MAIL_STATES[n]! }, number]),
+  );
+  const apart = 'How far the clocks of the machines are apart from the one of this process, at the most.';
+  gauge('service_clocks_apart_seconds', apart, [], () => roles.clocks_apart_ms() / 1000);
+  gauge('disk_free_bytes', 'Free bytes on the disk of DATA_DIR, by role and machine.', ['role', 'machine'], () =>
+    disksOf(roles, ({ free_bytes }) => free_bytes),
+  );
+  gauge('disk_size_bytes', 'Bytes of the disk of DATA_DIR, by role and machine.', ['role', 'machine'], () =>
+    disksOf(roles, ({ size_bytes }) => size_bytes),
+  );
+
   gauge(
     'service_dependency_up',
     '1 while the store or server answers a process that uses it, otherwise 0.',
@@ -179,6 +203,15 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
 const valuesOf = (labels: Readonly<Record<string, string>>, value: number | null) =>
   value === null ? [] : [[labels, value] as const];
 
+const MAIL_STATES = ['due', 'sent', 'dropped'] as const;
+/** What is counted from many documents is counted this seldom. */
+const SELDOM_MS = 15_000;
+
+const disksOf = (roles: RoleWatch, value: (disk: DiskSign) => number) =>
+  ['http', ...WORKERS].flatMap((role) =>
+    roles.alive(role).flatMap(({ machine, disk }) => (disk ? [[{ role, machine }, value(disk)] as const] : [])),
+  );
+
 const WORKERS = ['projector', 'processes', 'checker'];
 const signsOf = (roles: RoleWatch) => WORKERS.flatMap((role) => roles.alive(role));
 
@@ -191,11 +224,15 @@ const numberOf = (position: string): number =>
   position.length > 16 ? Number(`0x${position.slice(0, 16)}`) : Number(position);
 
 /** Asks once for all that want to know at a time. Null when the answer fails or takes too long. */
-function shared<Answer>(ask: () => Promise<Answer>, monotonic: () => number): () => Promise<Answer | null> {
+function shared<Answer>(
+  ask: () => Promise<Answer>,
+  monotonic: () => number,
+  fresh_ms = FRESH_MS,
+): () => Promise<Answer | null> {
   let asked_at = Number.NEGATIVE_INFINITY;
   let answer: Promise<Answer | null> = Promise.resolve(null);
   return () => {
-    if (monotonic() - asked_at < FRESH_MS) return answer;
+    if (monotonic() - asked_at < fresh_ms) return answer;
     asked_at = monotonic();
     return (answer = within(ANSWER_MS, ask()));
   };

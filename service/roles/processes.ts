@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { openCommandSigner } from '../../adapters/ledger-witness/command-signer.ts';
 import { openWitness } from '../../adapters/ledger-witness/witnesses.ts';
-import { openOutboxMailer } from '../../adapters/mail/outbox-mailer.ts';
 import { openUndiciWebhookSender } from '../../adapters/webhook-sender/undici-webhook-sender.ts';
 import { openNoteSigner, textOfNote } from '../../audit/signed-note.ts';
 import { openCredits } from '../../commands/credits.ts';
@@ -12,15 +11,16 @@ import { identifyLog } from '../../commands/log-identity.ts';
 import { originOf } from '../../events/ledger-head.ts';
 import { openContinuousAudit } from '../../processes/ledger-audit.ts';
 import type { OutsideSigner } from '../../processes/ledger-witness.ts';
-import { type Mailer, tellingMailer } from '../../processes/mail.ts';
+import { tellingMailer } from '../../processes/mail.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { openBackupProgress } from '../../readmodels/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';
 import type { Config } from '../../settings/config.ts';
 import { keyOf } from '../local-key.ts';
+import { openMailer } from '../open-mailer.ts';
 import { openSubscriptionEnder } from '../open-payments.ts';
-import type { RoleParts, RunRole } from './role.ts';
+import type { RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
   const { config, log, stored_log, listing, documents, queue, blobs, logger, signal, say, measure, managing, audited } =
@@ -47,7 +47,7 @@ export const run: RunRole = async (parts) => {
   });
   audited(ledger_audit.sign);
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
-  const mailer = tellingMailer(await openMailer(parts), (fault) => parts.fault('mail', fault));
+  const mailer = tellingMailer(await openMailer(config), (fault) => parts.fault('mail', fault));
   try {
     const payments = await openSubscriptionEnder(config);
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
@@ -84,11 +84,4 @@ function outsideSigner({ ledger_sign_command: command, ledger_sign_key: key }: C
   if (command === null) return null;
   const isSigned = (text: string, lines: string) => key === null || textOfNote(`${text}\n${lines}`, key) !== null;
   return openCommandSigner({ command, isSigned });
-}
-
-async function openMailer({ config }: RoleParts): Promise<Mailer> {
-  const { data_dir, mail_from: from } = config;
-  if (!config.smtp_url) return openOutboxMailer({ folder: join(data_dir, 'outbox'), from });
-  const { openSmtpMailer } = await import('../../adapters/mail/smtp-mailer.ts');
-  return openSmtpMailer({ url: config.smtp_url, from: config.mail_from });
 }

@@ -15,7 +15,7 @@ const found: Followers = {
     },
   ],
 };
-const nobody: RoleWatch = { look: async () => {}, alive: () => [], all: () => [] };
+const nobody: RoleWatch = { look: async () => {}, alive: () => [], all: () => [], clocks_apart_ms: () => 0 };
 
 test('a hundred scrapes at once read the stores once, and the next second once more', async (t) => {
   const registry = new Registry();

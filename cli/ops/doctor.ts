@@ -1,0 +1,210 @@
+// `doctor`: looks at everything once, and says in sentences what is wrong and what to do. It sees every process by its heartbeats, wherever it runs.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backups } from '../../readmodels/backups.ts';
+import { mails } from '../../readmodels/mails.ts';
+import { paymentIssues } from '../../readmodels/payment-issues.ts';
+import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
+import { webhookEndpoints } from '../../readmodels/webhooks.ts';
+import { troubleOf } from '../../roles/managers.ts';
+import { diskOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
+import { readConfig } from '../../settings/config.ts';
+import { closing } from '../closing.ts';
+import { type Command, EXIT } from './command.ts';
+import { liveReading, openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
+import { openLogToRead } from './open-log.ts';
+import { count, printable } from './text.ts';
+
+/** What is wrong, what to do, and the entry of the runbook. */
+export interface Finding {
+  wrong: string;
+  do: string;
+  runbook: string;
+}
+
+/** A living role gives a heartbeat each second. */
+const HEARTBEATS_MS = 2_500;
+const ROLES = ['http', 'projector', 'processes', 'checker'] as const;
+const CLOCK_MS = 5_000;
+const HOUR_MS = 3_600_000;
+const BACKUP_OLD_MS = 48 * HOUR_MS;
+const MAIL_LATE_MS = 2 * HOUR_MS;
+const DISK_SHARE = 0.1;
+const MANY = 1_000;
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'look at everything once, and say in sentences what is wrong and what to do',
+  options: {},
+  async run(run) {
+    const findings: Finding[] = [];
+    const { data_dir } = readConfig(run.env);
+    findings.push(...diskFindings('this machine', await diskOf(data_dir)));
+    try {
+      const { log } = await openLogToRead(run);
+      await log.close();
+    } catch (error) {
+      findings.push(awayFinding('the event log', error));
+    }
+    try {
+      await using documents = closing(await openDocumentsToRead(run));
+      findings.push(...(await documentFindings(documents)));
+    } catch (error) {
+      findings.push(awayFinding('the store of documents', error));
+    }
+    if (run.json) run.out.write(`${JSON.stringify({ findings }, null, 2)}\n`);
+    else if (findings.length === 0) run.out.write('nothing is wrong\n');
+    else
+      for (const one of findings) {
+        run.out.write(printable(`${one.wrong}.`));
+        run.out.write(printable(`  ${one.do} (docs/guides/runbook.md#${one.runbook})`));
+      }
+    return findings.length === 0 ? EXIT.clean : EXIT.violation;
+  },
+};
+
+const awayFinding = (store: string, error: unknown): Finding => ({
+  wrong: `${store} cannot be read: ${(error as Error).message}`,
+  do: 'Bring it back, or correct the setting that names it; the service waits and goes on by itself.',
+  runbook: 'servicenotready',
+});
+
+async function documentFindings(documents: ReadDocuments): Promise<Finding[]> {
+  const before = await documents.reading(roleSigns).find({}, { limit: MANY });
+  await sleep(HEARTBEATS_MS);
+  const signs = await documents.reading(roleSigns).find({}, { limit: MANY });
+  const counts = new Map(before.map(({ _id, count }) => [_id, count]));
+  const alive = signs.filter(({ _id, count }) => counts.get(_id) !== count);
+  return [
+    ...ROLES.flatMap((role) => roleFindings(role, alive)),
+    ...alive.flatMap(machineFindings),
+    ...dependencyFindings(alive),
+    ...workFindings(alive),
+    ...(await storedFindings(documents)),
+  ];
+}
+
+/** Whether a process works in the role. */
+function roleFindings(role: string, alive: readonly RoleSign[]): Finding[] {
+  const own = alive.filter((sign) => sign.role === role);
+  if (own.length === 0)
+    return [
+      { wrong: `no process has the role ${role}`, do: `Start one with ROLES=${role}.`, runbook: 'servicenotready' },
+    ];
+  if (own.some(({ state }) => state === 'working')) return [];
+  const reason = own.find((sign) => sign.reason !== null)?.reason ?? 'all stand by';
+  return [
+    {
+      wrong: `the role ${role} does not work: ${reason}`,
+      do: 'Bring back what it waits for; it goes on by itself.',
+      runbook: 'servicenotready',
+    },
+  ];
+}
+
+function machineFindings({ role, machine, clock_ms, disk }: RoleSign): Finding[] {
+  const found = diskFindings(`the machine ${machine} of the role ${role}`, disk ?? null);
+  const ahead_ms = clock_ms === undefined ? 0 : clock_ms - Date.now();
+  if (Math.abs(ahead_ms) > CLOCK_MS)
+    found.push({
+      wrong: `the clock of ${machine} (${role}) differs from the one here by ${Math.round(Math.abs(ahead_ms) / 1000)} s`,
+      do: 'Let both machines follow a time server (chrony, systemd-timesyncd).',
+      runbook: 'clocksdisagree',
+    });
+  return found;
+}
+
+function diskFindings(whose: string, disk: RoleSign['disk']): Finding[] {
+  if (!disk || disk.free_bytes >= disk.size_bytes * DISK_SHARE) return [];
+  return [
+    {
+      wrong: `the disk of ${whose} has ${(disk.free_bytes / 1e9).toFixed(1)} GB left of ${(disk.size_bytes / 1e9).toFixed(1)} GB`,
+      do: 'Make room, or move DATA_DIR to a larger disk: writes are refused when it is full, and nothing is lost.',
+      runbook: 'diskfills',
+    },
+  ];
+}
+
+function dependencyFindings(alive: readonly RoleSign[]): Finding[] {
+  const all = alive.flatMap(({ dependencies = [] }) => dependencies);
+  return [...new Set(all.map(({ name }) => name))].flatMap((name) => {
+    const states = all.filter((one) => one.name === name);
+    if (states.some(({ status }) => status !== 'away')) return [];
+    const reason = states.find((one) => one.reason)?.reason;
+    return [
+      {
+        wrong: `${name.replaceAll('_', ' ')} is away${reason ? `: ${reason}` : ''}`,
+        do:
+          name === 'mail'
+            ? 'Run `npm run -s ops -- mails send ADDRESS`, which says what to correct.'
+            : 'Bring it back.',
+        runbook: 'dependencyaway',
+      },
+    ];
+  });
+}
+
+function workFindings(alive: readonly RoleSign[]): Finding[] {
+  const [worker] = alive.filter(({ role, state }) => role === 'processes' && state !== 'standing_by');
+  const found = (worker?.managers ?? []).flatMap((sign): Finding[] => {
+    const wrong = troubleOf(sign);
+    if (wrong === null) return [];
+    const runbook = sign.failing_ms !== null ? 'managerfails' : sign.put_off > 0 ? 'managerputsoff' : 'managerlate';
+    return [{ wrong, do: `Read the log of the processes on ${worker!.machine}, by manager "${sign.name}".`, runbook }];
+  });
+  const violations = worker?.ledger_audit?.violations ?? 0;
+  if (violations > 0)
+    found.push({
+      wrong: `the audit of the ledger has found ${count(violations, 'violation')}`,
+      do: 'Run `npm run -s ops -- ledger verify`, and stop who can write to the store.',
+      runbook: 'ledgerviolation',
+    });
+  return found;
+}
+
+/** What the documents say: parked events, backups, mails, webhooks, payments. */
+async function storedFindings(documents: ReadDocuments): Promise<Finding[]> {
+  const found: Finding[] = [];
+  const now = Date.now();
+  const states = (await documents.reading(projectionStates).find({})).map((one) => projectionState(one._id, one));
+  for (const { name, parked } of states.map((state) => ({ name: state._id, parked: state.parked })))
+    if (parked > 0)
+      found.push({
+        wrong: `the projection ${name} lacks ${count(parked, 'event')} that it could not apply`,
+        do: 'Run `npm run -s ops -- park list`.',
+        runbook: 'eventsparked',
+      });
+  const of_backups = await liveReading(documents, backups);
+  const [newest] = await of_backups.find({ status: 'completed' }, { sort: { started_at: -1 }, limit: 1 });
+  if (!newest || now - Date.parse(newest.started_at) > BACKUP_OLD_MS)
+    found.push({
+      wrong: newest ? `the newest backup was started at ${newest.started_at}` : 'there is no backup',
+      do: 'Let your scheduler call POST /admin/backups each day, and restore one elsewhere to try it.',
+      runbook: 'backupold',
+    });
+  const [oldest] = await (await liveReading(documents, mails)).find(
+    { status: 'due' },
+    { sort: { created_at: 1 }, limit: 1 },
+  );
+  if (oldest && now - Date.parse(oldest.created_at) > MAIL_LATE_MS)
+    found.push({
+      wrong: `a mail is owed since ${oldest.created_at}`,
+      do: 'Run `npm run -s ops -- mails send ADDRESS`, which says what to correct.',
+      runbook: 'managerlate',
+    });
+  const enabled = await (await liveReading(documents, webhookEndpoints)).find({ status: 'enabled' }, { limit: MANY });
+  const failing = enabled.filter(({ failing_since }) => failing_since !== null).length;
+  if (enabled.length > 1 && failing === enabled.length)
+    found.push({
+      wrong: `all ${enabled.length} webhook endpoints fail`,
+      do: 'The network of the processes is at fault, not the receivers: let it reach port 443 outside.',
+      runbook: 'managerfails',
+    });
+  const issues = await (await liveReading(documents, paymentIssues)).count({ status: 'open' });
+  if (issues > 0)
+    found.push({
+      wrong: `${count(issues, 'issue')} about money ${issues === 1 ? 'waits' : 'wait'} for a person`,
+      do: 'Decide on each on the page Payments of administration.',
+      runbook: 'paymentsneedaperson',
+    });
+  return found;
+}

@@ -1,0 +1,80 @@
+// `mails list` and `mails send`: the mails that the service owes its users, and a mail that tells whether it can send any.
+import { randomUUID } from 'node:crypto';
+import { smtpAdvice } from '../../adapters/mail/smtp-advice.ts';
+import type { SmtpError } from '../../adapters/mail/smtp-refusals.ts';
+import { MailPutOff } from '../../processes/mail.ts';
+import { type MailDocument, mails } from '../../readmodels/mails.ts';
+import { openMailer } from '../../service/open-mailer.ts';
+import { readConfig } from '../../settings/config.ts';
+import { closing } from '../closing.ts';
+import { type Command, EXIT, UsageError } from './command.ts';
+import { liveReading, openDocumentsToRead } from './open-documents.ts';
+import { printable } from './text.ts';
+
+const STATES = ['due', 'sent', 'dropped'] as const;
+const SHOWN = 1_000;
+const LATE_MS = 2 * 3_600_000;
+
+export const mailsList: Command = {
+  name: 'mails list',
+  summary: 'print the mails that are owed, the oldest first, and how many were sent and dropped',
+  options: { dropped: { type: 'boolean', means: 'print those that were dropped' } },
+  async run(run) {
+    await using documents = closing(await openDocumentsToRead(run));
+    const reading = await liveReading(documents, mails);
+    const counts = await Promise.all(STATES.map((status) => reading.count({ status })));
+    const status = run.values.dropped ? 'dropped' : 'due';
+    const found = await reading.find({ status }, { sort: { created_at: 1 }, limit: SHOWN });
+    const summary = Object.fromEntries(STATES.map((state, n) => [state, counts[n]!]));
+    if (run.json) run.out.write(`${JSON.stringify({ ...summary, mails: found.map(factsOf) })}\n`);
+    else {
+      for (const mail of found)
+        run.out.write(printable(`${mail.created_at}  ${mail._id}  ${mail.kind} to ${mail.user_id}`));
+      run.out.write(`${STATES.map((state, n) => `${counts[n]!.toLocaleString('en')} ${state}`).join(', ')}\n`);
+    }
+    const [oldest] = status === 'due' ? found : [];
+    return oldest && Date.now() - Date.parse(oldest.created_at) > LATE_MS ? EXIT.violation : EXIT.clean;
+  },
+};
+
+const factsOf = ({ _id: mail_id, user_id, kind, status, created_at }: MailDocument) => ({
+  ...{ mail_id, user_id, kind, status, created_at },
+});
+
+export const mailsSend: Command = {
+  name: 'mails send',
+  arguments: 'ADDRESS',
+  summary: 'send a test mail as the service would, and say in words what stands in its way',
+  options: {},
+  async run(run) {
+    const [to] = run.arguments as [string];
+    if (!to.includes('@')) throw new UsageError(`${to} is no address`);
+    const config = readConfig(run.env);
+    await using mailer = closing({ ...(await openMailer(config)) });
+    const text = 'Your URL checker can send mails: this one was asked for by its operator.\n';
+    const mail = { id: `test-${randomUUID()}`, user_id: 'test', to, subject: 'A test of your URL checker', text };
+    const sent = await mailer.send(mail).then(
+      (refused) =>
+        refused === null ? { ok: true, said: sentBy(config, to) } : { ok: false, said: refusedBy(to, refused) },
+      (error: unknown) => ({ ok: false, said: adviceOf(error, config) }),
+    );
+    run.out.write(run.json ? `${JSON.stringify({ sent: sent.ok, says: sent.said })}\n` : printable(sent.said));
+    return sent.ok ? EXIT.clean : EXIT.violation;
+  },
+};
+
+const serverOf = (url: string) => new URL(url).host;
+
+const sentBy = ({ smtp_url, data_dir }: ReturnType<typeof readConfig>, to: string) =>
+  smtp_url
+    ? `${serverOf(smtp_url)} took the mail to ${to}. If it does not come, look into its spam folder and the server's log.`
+    : `SMTP_URL is unset, so the mail is a file in ${data_dir}/outbox, and nobody receives it.`;
+
+const refusedBy = (to: string, reason: string) =>
+  `The server works, and takes no mail for ${to}: ${reason}. Mails to other users are sent.`;
+
+function adviceOf(error: unknown, { smtp_url, mail_from: from, data_dir }: ReturnType<typeof readConfig>): string {
+  if (!smtp_url) return `No mail can be written into ${data_dir}/outbox: ${(error as Error).message}.`;
+  const cause = error instanceof MailPutOff ? error.cause : error;
+  return smtpAdvice(cause as SmtpError, { server: serverOf(smtp_url), from });
+}

@@ -1,0 +1,78 @@
+// `ops doctor`: what is wrong in any process, as sentences that say what to do.
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { giveRoleSigns } from '../../roles/role-signs.ts';
+import { projectedFolder } from '../support/projected-folder.ts';
+import { opsHere } from '../support/run-ops.ts';
+
+const SIGN = { failures: 3, failing_ms: null, put_off: 0, oldest_pending_ms: 0, reason: null };
+
+async function world(t: ExecutionContext) {
+  const folder = await projectedFolder(t);
+  const documents = await openSqliteDocuments({ path: `${folder}/documents.db` });
+  const give = (role: string, more = {}) => {
+    const signs = giveRoleSigns({ documents, role, every_ms: 20, ...more });
+    signs.say('working');
+    return signs;
+  };
+  const roles = ['http', 'projector', 'checker'].map((role) => give(role));
+  t.teardown(async () => {
+    await Promise.all(roles.map((one) => one.stop()));
+    await documents.close();
+  });
+  const wrong = async () => {
+    const { code, stdout } = await opsHere(['doctor', '--json'], { DATA_DIR: folder });
+    const { findings } = JSON.parse(stdout) as { findings: { wrong: string; do: string; runbook: string }[] };
+    t.is(code, findings.length === 0 ? 0 : 1);
+    // The test's machine may be full.
+    return findings.filter(({ runbook }) => runbook !== 'diskfills');
+  };
+  return { folder, give, roles, wrong };
+}
+
+test('the doctor names a role that nobody has, and the backup that was never made', async (t) => {
+  const { folder, wrong } = await world(t);
+  t.deepEqual(
+    (await wrong()).map((one) => one.wrong),
+    ['no process has the role processes', 'there is no backup', 'a mail is owed since 2026-01-31T09:00:00.000Z'],
+  );
+  const { stdout } = await opsHere(['doctor'], { DATA_DIR: folder });
+  t.regex(
+    stdout,
+    /no process has the role processes\.\n {2}Start one with ROLES=processes\. \(docs\/guides\/runbook\.md#servicenotready\)\n/,
+  );
+});
+
+test('the doctor tells what each process says: managers, servers that are away, and why a role waits', async (t) => {
+  const { give, roles, wrong } = await world(t);
+  const mail = { name: 'mail', kind: 'smtp', status: 'away' as const, latency_ms: null, for_ms: 9, reason: '550 no' };
+  const processes = give('processes', { dependencies: () => [mail] });
+  t.teardown(() => processes.stop());
+  processes.managing(() => [
+    { ...SIGN, name: 'mails', failing_ms: 60_000 },
+    { ...SIGN, name: 'settlement', put_off: 2 },
+    { ...SIGN, name: 'purges', oldest_pending_ms: 48 * 3_600_000 },
+    { ...SIGN, name: 'erasures', oldest_pending_ms: 60_000 },
+  ]);
+  roles[1]!.say('waiting', 'the event log does not answer');
+  const found = await wrong();
+  t.deepEqual(
+    found.map((one) => [one.wrong, one.runbook]),
+    [
+      ['the role projector does not work: the event log does not answer', 'servicenotready'],
+      ['mail is away: 550 no', 'dependencyaway'],
+      ['mails: fails since 60 s, so mails are not sent', 'managerfails'],
+      ['settlement: 2 failed and will be tried again', 'managerputsoff'],
+      ['purges: its oldest work waits since 172800 s', 'managerlate'],
+      ['there is no backup', 'backupold'],
+      ['a mail is owed since 2026-01-31T09:00:00.000Z', 'managerlate'],
+    ],
+  );
+  t.regex(found[1]!.do, /mails send/);
+});
+
+test('the doctor says which store cannot be read', async (t) => {
+  const { code, stdout } = await opsHere(['doctor'], { DATA_DIR: '/nowhere' });
+  t.is(code, 1);
+  t.regex(stdout, /the event log cannot be read: .*\n.*\nthe store of documents cannot be read: /);
+});
