@@ -19,6 +19,8 @@ export interface Range {
 export interface RecordedBatch {
   revision: number | 'no_stream';
   known: ReadonlySet<number>;
+  /** Whether others were seen to append to it: whoever knows that reads on before an append, which would fail. */
+  is_shared?: true;
 }
 
 export const EMPTY_BATCH: RecordedBatch = { revision: 'no_stream', known: new Set() };
@@ -35,7 +37,7 @@ export interface Recorded {
 /**
  * Records the outcomes of the range that the log lacks; an undefined one is not known yet. Outcomes of many bytes take several appends;
  * after a crash between them the next call records the rest. `batch` is the batch in the log as the caller last saw it, by default an
- * empty one: what others recorded since makes a conflict, and then this function reads the batch. A retry with the same arguments
+ * empty one: what others recorded since makes a conflict, and then this function reads it. A retry with the same arguments
  * appends the same ids at the same revisions, so that it is the same append.
  * @example await recordChecks(log, { job_id, batch: 0, from_index: 0, urls: [url] }, [outcome], context);
  */
@@ -52,7 +54,8 @@ export async function recordChecks(
   const metadata = metadataOf(context);
   const bounded = outcomes.map((outcome) => outcome && boundedOutcome(outcome));
   let result: Recorded['result'] = 'already';
-  for (;;) {
+  for (let is_read = batch.is_shared !== true; ; is_read = true) {
+    if (!is_read) batch = await readBatch(log, range, batch);
     const { revision, known } = batch;
     const lacking = bounded.map((outcome, n) => (known.has(from_index + n) ? undefined : outcome));
     const data = firstEvent(job_id, from_index, urls, lacking);
@@ -61,28 +64,35 @@ export async function recordChecks(
     const appended = await log.append(stream, revision, [{ id, type: 'URLChecked', data, metadata }]);
     if (appended.ok) {
       result = 'recorded';
-      batch = { revision: appended.revision, known: new Set([...known, ...indexesOf(data)]) };
+      batch = { ...batch, revision: appended.revision, known: new Set([...known, ...indexesOf(data)]) };
       continue;
     }
     // The stream was deleted with its job.
     if (appended.actual === 'no_stream') return { result, batch };
-    batch = await readBatch(log, range);
+    // A log that was restored may have less than it had.
+    const has_more = revision !== 'no_stream' && appended.actual > revision;
+    batch = { ...(await readBatch(log, range, has_more ? batch : EMPTY_BATCH)), is_shared: true };
     if (batch.revision === 'no_stream') return { result, batch };
   }
 }
 
-/** Reads which URLs of a batch the log knows. A batch has few events: one a second in which an outcome came, at the most. */
+/**
+ * Reads which URLs of a batch the log knows, after what is known already. A batch has few events: at the most one a second and checker in
+ * which an outcome came.
+ */
 export async function readBatch(
   log: EventStore,
   { job_id, batch }: Pick<Range, 'job_id' | 'batch'>,
+  already = EMPTY_BATCH,
 ): Promise<RecordedBatch> {
-  const known = new Set<number>();
-  let last: RecordedBatch['revision'] = 'no_stream';
-  for await (const { revision, data } of log.readStream(checksStream(job_id, batch))) {
+  const known = new Set(already.known);
+  let last = already.revision;
+  const from = last === 'no_stream' ? 0 : last + 1;
+  for await (const { revision, data } of log.readStream(checksStream(job_id, batch), { from })) {
     for (const index of indexesOf(data as URLChecked)) known.add(index);
     last = revision;
   }
-  return { revision: last, known };
+  return { ...already, revision: last, known };
 }
 
 /** Makes an event of the first known outcomes, as many as fit an append; null when none is known. */

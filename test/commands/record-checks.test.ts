@@ -84,6 +84,44 @@ test('outcomes that are not known yet are left out, and recorded later at the re
   t.is((await recordChecks(log, range, Array(6).fill(undefined), commandContext())).result, 'already');
 });
 
+test('a batch that others append to is read on from where it is known, and then takes each append at once', async (t) => {
+  const { log } = await openTestStores(t);
+  const calls: string[] = [];
+  const watched: typeof log = {
+    ...log,
+    append: async (stream, expected, events) => {
+      const result = await log.append(stream, expected, events);
+      calls.push(result.ok ? 'appended' : 'conflict');
+      return result;
+    },
+    readStream(stream, options) {
+      calls.push(`read from ${options?.from}`);
+      return log.readStream(stream, options);
+    },
+  };
+  const range = { job_id: 'j', batch: 0, from_index: 0, urls: ['a', 'b', 'c', 'd'] };
+  const only = (place: number) => range.urls.map((_, n) => (n === place ? FOUND : undefined));
+  await recordChecks(log, range, only(0), commandContext());
+  let { batch } = await recordChecks(watched, range, only(1), commandContext());
+  await recordChecks(log, range, only(2), commandContext(), batch);
+  ({ batch } = await recordChecks(watched, range, only(3), commandContext(), batch));
+  t.deepEqual(calls, ['conflict', 'read from 0', 'appended', 'read from 2', 'appended']);
+  t.deepEqual([...batch.known].sort(), [0, 1, 2, 3]);
+});
+
+test('a batch of a log that was restored is read whole', async (t) => {
+  const { log } = await openTestStores(t);
+  const range = { job_id: 'j', batch: 0, from_index: 0, urls: ['a', 'b'] };
+  await recordChecks(log, range, [FOUND, undefined], commandContext());
+  const lost = { revision: 4, known: new Set([0, 1]) };
+  const { result, batch } = await recordChecks(log, range, [undefined, FOUND], commandContext(), {
+    ...lost,
+    known: new Set(),
+  });
+  t.is(result, 'recorded');
+  t.deepEqual(batch, { revision: 1, known: new Set([0, 1]), is_shared: true });
+});
+
 test('a purged batch takes no results', async (t) => {
   const { log, record, recorded } = await batch(t);
   await record(10, 12);
