@@ -93,6 +93,13 @@ export interface Customers {
   close(session_id: string): Promise<boolean>;
 }
 
+/** The addresses lead to the document without signing in. */
+export interface PaymentPaper {
+  number: string | null;
+  url: string;
+  pdf_url: string | null;
+}
+
 /** A provider that takes money. */
 export interface ChargingProvider extends PaymentProvider {
   /**
@@ -100,6 +107,8 @@ export interface ChargingProvider extends PaymentProvider {
    * not know, counts as ended. Throws `PaymentProviderError`.
    */
   endSubscription(subscription_id: string): Promise<void>;
+  /** Returns the invoice or the receipt of a payment; null where it has none. Throws `PaymentProviderError`. */
+  documentOf(payment_id: string): Promise<PaymentPaper | null>;
   /** Returns the provider's events from this time on (milliseconds since the epoch), in any order; those of the last 30 days at most. */
   eventsSince(since_ms: number): AsyncIterable<Delivery>;
 }

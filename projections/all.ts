@@ -14,6 +14,7 @@ import { jobsProjection } from './jobs.ts';
 import { ledgerTreeProjection } from './ledger-tree.ts';
 import { mailsProjection } from './mails.ts';
 import { paymentIssuesProjection } from './payment-issues.ts';
+import { paymentsProjection } from './payments.ts';
 import { paywallProjection } from './paywall.ts';
 import { pendingProjection } from './pending.ts';
 import type { Projection } from './projection.ts';
@@ -53,6 +54,7 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   ledgerTreeProjection,
   sessionsProjection,
   paymentIssuesProjection,
+  paymentsProjection,
 ];
 
 /** Many small transactions cost more than a few large ones, and nobody waits for an entry of the worker log. */

@@ -167,6 +167,8 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /internal/identity-webhook': { access: 'signature', status: 204, body: () => json({ type: 'user.created' }) },
   'GET /users/me/credits': { access: 'user', status: 200 },
   'GET /users/me/credit-transactions': { access: 'user', status: 200 },
+  'GET /users/me/payments': { access: 'user', status: 200 },
+  'GET /users/me/payments/{payment_id}/document': { access: 'user', status: 404 },
   'GET /credits/packages': { access: 'none', status: 200 },
   'POST /credits/purchase': { access: 'user', status: 200, body: () => json({ package_id: 'credits_5000' }) },
   'GET /v2/subscription/plans': { access: 'none', status: 200 },

@@ -128,3 +128,35 @@ test('what needs a person is listed for administrators, counted, and resolved by
   t.is((await open()).total, 0);
   t.is((await root.ask('POST', `/admin/payment-issues/${'0'.repeat(32)}/resolve`, { note: '' })).status, 404);
 });
+
+test('a user lists payments, with what went back, and finds the document of each', async (t) => {
+  const pat = await service.client('pat');
+  fake.invoices.set('pi_pat_2', 'in_package_pat');
+  const paid_at = Math.floor(Date.now() / 1000) - 60;
+  await post('refund.created', refund('re_pat', 'pi_pat_1', 100));
+  await post(
+    'checkout.session.completed',
+    { ...session('pat', 'pi_pat_1'), total_details: { amount_tax: 80 } },
+    paid_at,
+  );
+  await post('checkout.session.completed', session('pat', 'pi_pat_2'));
+  const list = async () => (await pat.ask('GET', '/users/me/payments')).body;
+  await until(async () => (await list()).total === 2);
+  const { items } = await list();
+  t.like(items, [
+    { payment_id: 'pi_pat_2', amount_cents: 500, tax_cents: 0, returned_cents: 0, has_document: true, plan: null },
+    { payment_id: 'pi_pat_1', amount_cents: 500, tax_cents: 80, returned_cents: 100, package_id: 'credits_5000' },
+  ]);
+  await post('refund.failed', refund('re_pat', 'pi_pat_1', 100, 'failed'), Math.floor(Date.now() / 1000) + 1);
+  await until(async () => (await list()).items[1].returned_cents === 0);
+  const of = async (client: TestClient, payment_id: string) =>
+    await client.ask('GET', `/users/me/payments/${payment_id}/document`);
+  t.deepEqual((await of(pat, 'pi_pat_2')).body, {
+    ...{ number: 'A1-1', url: 'https://stripe.example/in_package_pat' },
+    pdf_url: 'https://stripe.example/in_package_pat/pdf',
+  });
+  t.like((await of(pat, 'pi_pat_1')).body, { number: '1234-5678', url: 'https://stripe.example/receipt/pi_pat_1' });
+  const other = await service.client('other');
+  t.is((await other.ask('GET', '/users/me/payments')).body.total, 0);
+  t.is((await of(other, 'pi_pat_1')).body.code, 'document_not_found');
+});

@@ -14,6 +14,7 @@ import {
   PaymentProviderError,
   type PlanName,
 } from '../../http/payments.ts';
+import { documentOf } from './stripe-documents.ts';
 import { type FromStripe, idOf, noticesOf, timeOf } from './stripe-events.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -253,6 +254,7 @@ export function openStripe(options: StripeOptions): ChargingProvider {
       asked(async () => {
         await found(stripe.subscriptions.cancel(subscription_id));
       }),
+    documentOf: (payment_id) => asked(() => documentOf(stripe, payment_id)),
     hasSignature: (header) => isRecentSignature(header('stripe-signature'), Date.now()),
     async read(raw, header) {
       const event = verified(() => stripe.webhooks.constructEvent(raw, header('stripe-signature'), webhook_secret));

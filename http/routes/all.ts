@@ -35,6 +35,7 @@ import * as jobs from './jobs.ts';
 import * as mcp from './mcp.ts';
 import * as me from './me.ts';
 import * as myExport from './my-export.ts';
+import * as myPayments from './my-payments.ts';
 import * as paymentWebhook from './payment-webhook.ts';
 import * as proxies from './proxies.ts';
 import * as publicStats from './public-stats.ts';
@@ -67,6 +68,7 @@ export const ALL_GROUPS: readonly Group[] = [
   ],
   ...[
     billing.group,
+    myPayments.group,
     subscriptions.group,
     adminPaymentIssues.group,
     paymentWebhook.group,

@@ -69,7 +69,13 @@ export async function openFakeStripe(): Promise<FakeStripe> {
       if (path.startsWith('/v1/invoices/')) {
         const id = path.split('/').at(-1)!;
         const of_plan = { subscription_details: { subscription: 'sub_1' } };
-        return { id, parent: id.startsWith('in_package') ? null : of_plan };
+        const paper = { number: 'A1-1', hosted_invoice_url: urlOf(id), invoice_pdf: urlOf(`${id}/pdf`) };
+        return { id, parent: id.startsWith('in_package') ? null : of_plan, ...paper };
+      }
+      if (path.startsWith('/v1/payment_intents/')) {
+        const id = path.split('/').at(-1)!;
+        const latest_charge = { id: 'ch_1', receipt_number: '1234-5678', receipt_url: urlOf(`receipt/${id}`) };
+        return { id, latest_charge };
       }
       if (path === '/v1/events') {
         const from_s = Number(query.get('created[gte]'));

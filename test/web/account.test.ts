@@ -22,6 +22,9 @@ test('credits that are bought are in the balance, its lots and the ledger', asyn
   await lots.getByRole('row', { name: 'Purchase' }).getByRole('cell', { name: '5,000' }).first().waitFor();
   await page.getByRole('region', { name: 'Ledger' }).getByRole('row', { name: '+5,000 5,300' }).waitFor();
   await assertAccessible(t, page);
+  await page.getByRole('link', { name: 'Payments' }).click();
+  await page.getByRole('row', { name: 'credits 5,000 $5' }).waitFor();
+  await assertAccessible(t, page);
 });
 
 test('a checkout that is declined leads back to what can be bought', async (t) => {

@@ -24,6 +24,7 @@ export const PAGES: readonly PageRow[] = [
   },
   { path: '/account', title: 'Account', access: 'user', load: () => import('../pages/account/page.tsx') },
   { path: '/account/buy', title: 'Buy credits', access: 'user', load: () => import('../pages/buy/page.tsx') },
+  { path: '/account/payments', title: 'Payments', access: 'user', load: () => import('../pages/payments/page.tsx') },
   { path: '/account/api-keys', title: 'API keys', access: 'user', load: () => import('../pages/api-keys/page.tsx') },
   { path: '/account/webhooks', title: 'Webhooks', access: 'user', load: () => import('../pages/webhooks/page.tsx') },
   { path: '/account/sessions', title: 'Browsers', access: 'user', load: () => import('../pages/sessions/page.tsx') },

@@ -4,7 +4,12 @@ import { SELLS } from '../app/selling.ts';
 
 const TABS = [
   { path: '/account', label: 'Credits' },
-  ...(SELLS ? [{ path: '/account/buy', label: 'Buy credits' }] : []),
+  ...(SELLS
+    ? [
+        { path: '/account/buy', label: 'Buy credits' },
+        { path: '/account/payments', label: 'Payments' },
+      ]
+    : []),
   { path: '/account/api-keys', label: 'API keys' },
   { path: '/account/webhooks', label: 'Webhooks' },
   { path: '/account/sessions', label: 'Browsers' },

@@ -35,8 +35,8 @@ export function bytes(size: number | null): string {
   return `${(size / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
-/** @example money(1_900, 'usd') // '$19' */
-export const money = (cents: number, currency: string): string =>
-  new Intl.NumberFormat('en', { style: 'currency', currency, trailingZeroDisplay: 'stripIfInteger' }).format(
-    cents / 100,
-  );
+/** Not every currency has cents. @example money(1_900, 'usd') // '$19' */
+export function money(cents: number, currency: string): string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency, trailingZeroDisplay: 'stripIfInteger' });
+  return format.format(cents / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
+}

@@ -1,0 +1,71 @@
+// What the user paid, with the invoice or the receipt of each payment.
+import { type AnswerOf, ask } from '../../api/ask.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { useAddress } from '../../app/address.ts';
+import { AccountTabs } from '../../ui/account-tabs.tsx';
+import { useAction } from '../../ui/action.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { FailureText } from '../../ui/failure.tsx';
+import { List } from '../../ui/list.tsx';
+import { grouped, money } from '../../ui/numbers.ts';
+import { offsetIn } from '../../ui/pager.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+type Payment = AnswerOf<'GET /users/me/payments'>['items'][number];
+
+const LIMIT = 25;
+
+const COLUMNS: readonly Column<Payment>[] = [
+  { label: 'Paid', cell: ({ paid_at }) => <Time at={paid_at} /> },
+  { label: 'For', cell: ({ plan, interval }) => (plan === null ? 'credits' : `plan ${plan}, by the ${interval}`) },
+  { label: 'Credits', is_number: true, cell: ({ credits }) => grouped(credits) },
+  { label: 'Amount', is_number: true, cell: ({ amount_cents, currency }) => money(amount_cents, currency) },
+  {
+    label: 'Paid back',
+    is_number: true,
+    cell: ({ returned_cents, currency }) => (returned_cents === 0 ? '' : money(returned_cents, currency)),
+  },
+  {
+    label: 'Document',
+    cell: ({ payment_id, has_document }) => has_document && <Document payment_id={payment_id} />,
+  },
+];
+
+function Document({ payment_id }: { payment_id: string }) {
+  const show = useAction(async () =>
+    location.assign((await ask('GET /users/me/payments/{payment_id}/document', { payment_id })).url),
+  );
+  return (
+    <>
+      <button type="button" disabled={show.is_running} onClick={show.run}>
+        Show
+      </button>
+      {show.error && (
+        <span class="is-error" role="alert">
+          <FailureText error={show.error} />
+        </span>
+      )}
+    </>
+  );
+}
+
+export function Page() {
+  const { query } = useAddress();
+  const payments = useAnswer('GET /users/me/payments', { limit: LIMIT, offset: offsetIn(query) });
+  return (
+    <>
+      <header class="title">
+        <h1>Payments</h1>
+      </header>
+      <AccountTabs />
+      <List
+        of={payments}
+        empty={<Empty title="You have no payments yet" />}
+        caption="Payments"
+        columns={COLUMNS}
+        keyOf={({ payment_id }) => payment_id}
+      />
+    </>
+  );
+}
