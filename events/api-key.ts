@@ -6,6 +6,16 @@ import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
+/** What a key may do. */
+export const KEY_SCOPES = {
+  read: 'see jobs, results and usage',
+  check: 'submit, resume and cancel jobs',
+  webhooks: 'see and change webhook endpoints',
+  billing: 'see usage and credits',
+};
+export type KeyScopeName = keyof typeof KEY_SCOPES;
+export const KEY_SCOPE_NAMES = Object.keys(KEY_SCOPES) as readonly KeyScopeName[];
+
 export const API_KEYS_EVENTS = {
   ApiKeyCreated: event({
     key_id: Type.String(),
@@ -16,6 +26,10 @@ export const API_KEYS_EVENTS = {
     prefix: Type.String(),
     /** SHA-256 of the key, hex. */
     key_hash: Type.String(),
+    /** Absent: the key may do everything. */
+    scopes: Type.Optional(Type.Array(Type.Enum(KEY_SCOPE_NAMES))),
+    /** From then on the key is not valid. */
+    expires_at: Type.Optional(Type.String({ format: 'date-time' })),
   }),
   ApiKeyRevoked: event({ key_id: Type.String() }),
 };

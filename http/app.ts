@@ -14,6 +14,7 @@ import { apiOf } from './apis/all.ts';
 import type { Api } from './apis/api.ts';
 import { type AccessOptions, authenticate, findJob } from './callers/access.ts';
 import { contextOf } from './callers/command-context.ts';
+import { assertScope } from './callers/scopes.ts';
 import {
   assertResultsKept,
   BEHIND,
@@ -193,6 +194,7 @@ function takeSteps(
   const waits = route.method === 'GET' && !route.of_log;
   return async (ctx, caller) => {
     const { ip, request_id } = ctx.state as RequestState;
+    assertScope(route, caller);
     options.maintenance?.admit(route, caller);
     const command = () => contextOf(caller, route.access, request_id, Date.now());
     if (caller) await options.seen(caller, command);

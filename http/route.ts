@@ -34,6 +34,8 @@ export interface Caller {
   kind: 'user' | 'key';
   /** The id of the API key, for kind `key`. */
   key_id?: string;
+  /** What the key may do; absent for everything. */
+  scopes?: readonly string[];
 }
 
 export interface ResponseSpec {

@@ -1,4 +1,5 @@
 // The read model of API keys: the list shows its documents, and each request's key is compared with one.
+import type { KeyScopeName } from '../events/api-key.ts';
 import type { CollectionSpec, Document } from './documents.ts';
 
 export interface ApiKeyDocument extends Document {
@@ -8,6 +9,10 @@ export interface ApiKeyDocument extends Document {
   prefix: string;
   /** SHA-256 of the key, hex. */
   key_hash: string;
+  /** Absent: the key may do everything. */
+  scopes?: KeyScopeName[];
+  /** ISO 8601; absent for a key without an end. */
+  expires_at?: string;
   created_at: string;
   revoked_at: string | null;
   /** To the hour. */

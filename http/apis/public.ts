@@ -67,7 +67,7 @@ export const CODE_MEANINGS: Readonly<Record<string, string>> = {
     'The service cannot read the request, or the request breaks its schema (400, 422). `details.problems` says where and why.',
   unauthorized: 'The request has no API key, or one that is not valid (401).',
   no_credits: 'You have no credits left (402). Buy some, then send the request again.',
-  forbidden: 'The API key may not do this (403).',
+  forbidden: 'The API key may not do this (403): its scopes do not allow it.',
   not_found: 'The path names nothing, or nothing of yours (404).',
   method_not_allowed: 'The path takes other methods (405). The header `Allow` names them.',
   too_slow: 'The body began too late or came too slowly (408). Send the request again.',

@@ -35,11 +35,19 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
         key = await read.apiKeys.get(id);
       }
       if (!key || key.revoked_at !== null) return null;
+      if (key.expires_at !== undefined && Date.parse(key.expires_at) <= now()) return null;
       if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
       // The read model may lack the end of the key.
       if (!(await keys.isValid(key.user_id, id))) return null;
       uses.used(key);
-      return { user_id: key.user_id, email: key.email, is_admin: false, kind: 'key', key_id: key._id };
+      return {
+        user_id: key.user_id,
+        email: key.email,
+        is_admin: false,
+        kind: 'key',
+        key_id: key._id,
+        ...(key.scopes && { scopes: key.scopes }),
+      };
     },
     async seen(caller, command) {
       const { kind, user_id, email, name, is_admin } = caller;

@@ -10,6 +10,7 @@ import {
   wrongSecret,
   wrongSignature,
 } from '../callers/access.ts';
+import { lacksScope } from '../callers/scopes.ts';
 import {
   HttpError,
   headersTooLarge,
@@ -96,6 +97,7 @@ const NO_API_KEY = shared(
   `${NO_CREDENTIALS} A token of the identity provider works on the gateway only.`,
   ...([invalidApiKey(), tokenOnPublicApi()] as const),
 );
+const NO_SCOPE = shared('ScopeMissing', 'The API key has not the scope that this needs.', lacksScope(['check']));
 const NO_TOKEN = shared(
   'Unauthorized',
   `${NO_CREDENTIALS} An API key works under \`/api/v2\` only.`,
@@ -129,6 +131,7 @@ function impliedErrors(route: Route<never>): Shared[] {
   const by_key = api.credentials === 'api-key';
   const all: (readonly [applies: boolean, ...errors: Shared[]])[] = [
     [isOfCaller(access), by_key ? NO_API_KEY : NO_TOKEN],
+    [by_key && isOfCaller(access), NO_SCOPE],
     [access === 'signature', NO_SIGNATURE],
     [access === 'admin', NO_ADMINISTRATOR],
     [access === 'shared-secret', WRONG_SECRET],

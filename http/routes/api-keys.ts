@@ -1,10 +1,12 @@
 // The gateway's API keys: a user creates, lists and revokes them.
 import { idOfKey, MAX_KEYS, NO_SUCH_KEY, newApiKey, openApiKeys, TOO_MANY_KEYS } from '../../commands/api-keys.ts';
+import { KEY_SCOPE_NAMES } from '../../events/api-key.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { accepted } from '../errors.ts';
+import { SCOPE_MEANINGS } from '../callers/scopes.ts';
+import { accepted, ValidationError } from '../errors.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { jsonBody } from '../request-bodies.ts';
 import { asThrown, routeOf } from '../route.ts';
@@ -23,6 +25,10 @@ const KeyView = Type.Object(
     name: Type.String(),
     prefix: Type.String({ description: 'The first characters of the key.' }),
     created_at: Time(),
+    scopes: Type.Array(Type.Enum(KEY_SCOPE_NAMES, { $id: 'KeyScope' }), {
+      description: `What the key may do. ${SCOPE_MEANINGS}.`,
+    }),
+    expires_at: Nullable(Time('From then on the key is not valid; null for a key without an end.')),
     last_used_at: Nullable(Time('Exact to the hour. Null when nobody has used the key.')),
   },
   { $id: 'ApiKey' },
@@ -32,11 +38,18 @@ const example = {
   name: 'nightly',
   prefix: 'uc_live_Jx2a',
   created_at: '2026-01-31T09:00:00.000Z',
+  scopes: ['read', 'check'],
+  expires_at: '2026-04-30T00:00:00.000Z',
   last_used_at: '2026-01-31T10:00:00.000Z',
 };
 
 const KEPT = ['name', 'prefix', 'created_at', 'last_used_at'] as const;
-const keyView = (key: Pick<ApiKeyDocument, '_id' | (typeof KEPT)[number]>) => ({ id: key._id, ...pick(key, KEPT) });
+const keyView = (key: Pick<ApiKeyDocument, '_id' | 'scopes' | 'expires_at' | (typeof KEPT)[number]>) => ({
+  id: key._id,
+  ...pick(key, KEPT),
+  scopes: [...(key.scopes ?? KEY_SCOPE_NAMES)],
+  expires_at: key.expires_at ?? null,
+});
 
 const create = route({
   id: 'createApiKey',
@@ -45,10 +58,26 @@ const create = route({
   access: 'user',
   summary: 'Create an API key',
   description: 'Only this answer shows the key: the service keeps its hash alone.',
-  body: jsonBody(Type.Object({ name: Type.String({ minLength: 1, maxLength: 100, default: 'default' }) }), {
-    optional: true,
-    example: { name: 'nightly' },
-  }),
+  body: jsonBody(
+    Type.Object({
+      name: Type.String({ minLength: 1, maxLength: 100, default: 'default' }),
+      scopes: Type.Optional(
+        Type.Array(Type.Enum(KEY_SCOPE_NAMES, { type: 'string' }), {
+          minItems: 1,
+          maxItems: KEY_SCOPE_NAMES.length,
+          uniqueItems: true,
+          description: `What the key may do; without it, everything. ${SCOPE_MEANINGS}.`,
+        }),
+      ),
+      expires_at: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          description: 'The end of the key, in the future. Without it, the key has none.',
+        }),
+      ),
+    }),
+    { optional: true, example: { name: 'nightly', scopes: ['read', 'check'], expires_at: '2026-04-30T00:00:00.000Z' } },
+  ),
   responses: {
     201: {
       description: 'The key.',
@@ -68,9 +97,15 @@ const create = route({
     const plaintext = newApiKey(request.secret('api key'));
     const context = request.command();
     const { user_id, email } = caller;
-    const created = accepted(await commands.create({ plaintext, user_id, email, name: body.name }, context), 409);
+    const { name, scopes } = body;
+    const expires_at = body.expires_at && new Date(body.expires_at).toISOString();
+    if (expires_at !== undefined && Date.parse(expires_at) <= context.now) {
+      throw new ValidationError([{ loc: ['body', 'expires_at'], msg: 'must be in the future', type: 'past' }]);
+    }
+    const limits = { ...(scopes && { scopes }), ...(expires_at && { expires_at }) };
+    const created = accepted(await commands.create({ plaintext, user_id, email, name, ...limits }, context), 409);
     const created_at = new Date(context.now).toISOString();
-    const document = { _id: idOfKey(plaintext), name: body.name, prefix: plaintext.slice(0, 12), created_at };
+    const document = { _id: idOfKey(plaintext), name, ...limits, prefix: plaintext.slice(0, 12), created_at };
     const view = keyView({ ...document, last_used_at: null });
     return { status: 201, body: { ...view, key: plaintext }, position: created.position };
   },
