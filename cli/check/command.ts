@@ -74,7 +74,9 @@ export function readCommand(args: readonly string[]): CheckCommand | null {
     throw new UsageError(`--json is --format json, and --format is ${values.format}: give one of them`);
   }
   if (named !== undefined && !isPrintFormat(named)) {
-    throw new UsageError(`--format is ${quoted(named)}: it must be text, json, csv, junit, github or html`);
+    throw new UsageError(
+      `--format is ${quoted(named)}: it must be text, json, csv, junit, github, sarif, markdown or html`,
+    );
   }
   if (positionals.length === 0 && !resume) throw new UsageError('name a URL, a file, or - for standard input');
   return {
@@ -133,7 +135,7 @@ function formatNamedBy(path: string): FileFormat {
   const format = formatOfFile(path);
   if (format !== null) return format;
   throw new UsageError(
-    `--out is ${quoted(path)}: it must be a file that ends in .csv, .xlsx, .json, .xml, .html or .txt`,
+    `--out is ${quoted(path)}: it must be a file that ends in .csv, .xlsx, .json, .xml, .sarif, .md, .html or .txt`,
   );
 }
 

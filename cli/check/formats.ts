@@ -8,6 +8,8 @@ import { githubOf } from './github.ts';
 import { htmlOf } from './html.ts';
 import { jsonOf } from './json.ts';
 import { junitOf } from './junit.ts';
+import { markdownOf } from './markdown.ts';
+import { sarifOf } from './sarif.ts';
 import { type Paint, textOf } from './text.ts';
 
 type Pieces = Iterable<string> | AsyncIterable<string | Buffer>;
@@ -20,7 +22,9 @@ const FORMATS = {
   xlsx: (checked: Checked) => xlsxOf(tableOf(checked)),
   junit: junitOf,
   github: githubOf,
+  sarif: sarifOf,
   html: htmlOf,
+  markdown: markdownOf,
 } satisfies Record<string, (checked: Checked, paint: Paint) => Pieces>;
 
 export type Format = keyof typeof FORMATS;
@@ -32,10 +36,12 @@ const BY_ENDING: Readonly<Record<string, FileFormat>> = {
   '.csv': 'csv',
   '.xlsx': 'xlsx',
   '.json': 'json',
+  '.sarif': 'sarif',
   '.xml': 'junit',
   '.html': 'html',
   '.htm': 'html',
   '.txt': 'text',
+  '.md': 'markdown',
 };
 
 export const isPrintFormat = (name: string): name is PrintFormat => Object.hasOwn(FORMATS, name) && name !== 'xlsx';

@@ -31,10 +31,12 @@ What is read
 
 What is printed
   --only VERDICTS       lists the results of these verdicts alone, in every format
-  --format FORMAT       what is printed: text, json, csv, junit, github or html; default: text
+  --format FORMAT       what is printed: text, json, csv, junit, github, sarif, markdown or html;
+                        default: text
   --json                the same as --format json
-  -o, --out FILE        also writes FILE: CSV, XLSX, JSON, JUnit XML, HTML or text, by its ending
-                        (.csv .xlsx .json .xml .html .txt); may be given several times
+  -o, --out FILE        also writes FILE: CSV, XLSX, JSON, JUnit XML, SARIF, Markdown, HTML or
+                        text, by its ending (.csv .xlsx .json .xml .sarif .md .html .txt);
+                        may be given several times
   -q, --quiet           prints errors, what was not read, and what --format asks for; no more
   --no-progress         shows no progress on standard error
 

@@ -35,10 +35,12 @@ test('dead stands for errors, soft 404s and unreachable URLs; each verdict for i
 });
 
 test('the ending of a file names its format', (t) => {
-  const outs = read('a -o x.csv -o x.XLSX --out x.json -o x.xml -o x.html -o x.htm -o /tmp/x.txt').outs;
+  const outs = read(
+    'a -o x.csv -o x.XLSX --out x.json -o x.xml -o x.html -o x.htm -o /tmp/x.txt -o x.sarif -o x.md',
+  ).outs;
   t.deepEqual(
     outs.map(({ format }) => format),
-    ['csv', 'xlsx', 'json', 'junit', 'html', 'html', 'text'],
+    ['csv', 'xlsx', 'json', 'junit', 'html', 'html', 'text', 'sarif', 'markdown'],
   );
 });
 

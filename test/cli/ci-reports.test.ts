@@ -1,0 +1,107 @@
+// The reports for code hosts: SARIF is valid by its public schema, and Markdown shows hostile texts as they are.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import test from 'ava';
+import type { Checked, CheckedUrl } from '../../cli/check/checked.ts';
+import { type Format, reportOf } from '../../cli/check/formats.ts';
+import { plain } from '../../cli/check/text.ts';
+import { DEAD } from '../../cli/check/verdict-sets.ts';
+import { VERDICTS, type Verdict } from '../../events/checks.ts';
+
+const root = join(import.meta.dirname, '../..');
+const ajv = new Ajv({ strict: false, allErrors: true });
+addFormats.default(ajv);
+const schema = JSON.parse(gunzipSync(readFileSync(join(root, 'test/corpus/sarif-schema-2.1.0.json.gz'))).toString());
+// Of draft 4 it uses nothing that later drafts read otherwise, but the name of its id.
+const { $schema: _draft, id: _id, ...of_any_draft } = schema;
+const isSarif = ajv.compile(of_any_draft);
+
+const EVIL = 'http://a.example/?q=[x](y)`|<script>\u202e\r\n::error::';
+const url = (verdict: Verdict, fields: Partial<CheckedUrl> = {}): CheckedUrl => ({
+  ...{ status_code: 404, final_url: EVIL, is_broken: true, is_soft_404: false, redirect_chain: [] },
+  ...{ response_time_ms: 1, content_type: null, error_code: null, protection: null, attempts: 1 },
+  ...{ verdict, url: `http://${verdict}.example/`, file: 'docs/a b.md', row: 3, cell: null },
+  ...fields,
+});
+const RESULTS = [...VERDICTS.map((verdict) => url(verdict)), url('broken', { url: EVIL, file: null, row: null })];
+const checkedOf = (results: readonly CheckedUrl[], fields: Partial<Checked> = {}): Checked => ({
+  counts: {
+    ...{ total_urls: results.length, completed_urls: results.length },
+    ...{ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 },
+  },
+  verdicts: Object.fromEntries(VERDICTS.map((one) => [one, results.filter(({ verdict }) => verdict === one).length])),
+  ...{ seconds: 1, began_at: new Date(0), inputs: [], rejected: [], fail_on: DEAD, only: null },
+  results: (verdicts = VERDICTS) => results.filter(({ verdict }) => verdicts.includes(verdict)),
+  ...fields,
+});
+const written = (format: Format, checked: Checked) => text(Readable.from(reportOf(checked, format, plain)));
+
+test('SARIF is valid, and has each failing URL at its line', async (t) => {
+  for (const checked of [checkedOf([]), checkedOf(RESULTS), checkedOf(RESULTS, { only: [...VERDICTS] })]) {
+    const log = JSON.parse(await written('sarif', checked));
+    t.true(isSarif(log), JSON.stringify(isSarif.errors));
+  }
+  const { results, tool } = JSON.parse(await written('sarif', checkedOf(RESULTS))).runs[0];
+  t.deepEqual(
+    results.map(({ ruleId, level }: Record<string, string>) => [ruleId, level]),
+    [
+      ['broken', 'error'],
+      ['soft_404', 'error'],
+      ['blocked', 'note'],
+      ['unreachable', 'error'],
+      ['broken', 'error'],
+    ],
+  );
+  for (const { ruleId, ruleIndex } of results) t.is(tool.driver.rules[ruleIndex].id, ruleId);
+  const [{ physicalLocation }] = results[0].locations;
+  t.like(physicalLocation, { artifactLocation: { uri: 'docs/a%20b.md' }, region: { startLine: 3 } });
+  t.is(results.at(-1).locations, undefined);
+});
+
+test('Markdown has the counts, and no text of a server is markup', async (t) => {
+  const summary = await written('markdown', checkedOf(RESULTS));
+  t.regex(summary, /^## 4 of 7 URLs fail\n/);
+  t.regex(summary, /\| broken \| 2 \|/);
+  t.false(/[\u202e\r]/.test(summary));
+  t.true(summary.includes('`` http://a.example/?q=[x](y)`\\|<script>'));
+  t.regex(await written('markdown', checkedOf([url('ok')])), /^## No URL fails\n/);
+  const many = checkedOf(Array.from({ length: 1000 }, (_, n) => url('broken', { url: `http://a.example/${n}` })));
+  t.regex(await written('markdown', many), /and 700 more\.\n$/);
+});
+
+test('the action runs the check of a package, and writes the summary, annotations and SARIF', async (t) => {
+  const action = readFileSync(join(root, 'action.yml'), 'utf8');
+  const script = /run: \|\n((?: {8}.*\n|\n)+)/.exec(action)![1]!.replace(/^ {8}/gm, '');
+  const folder = await mkdtemp(join(tmpdir(), 'action-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'links.md'), 'A [link](http://127.0.0.1:9/gone).\n');
+  // The package of this project stands in for the one of a registry.
+  await writeFile(
+    join(folder, 'npx'),
+    `#!/bin/sh\nshift 4\nexec "${process.execPath}" "${root}/cli/package.ts" "$@"\n`,
+    { mode: 0o755 },
+  );
+  const env = {
+    ...{ PATH: `${folder}:${process.env.PATH}`, HOME: folder, GITHUB_WORKSPACE: folder },
+    ...{ GITHUB_STEP_SUMMARY: join(folder, 'summary.md'), GITHUB_OUTPUT: join(folder, 'output') },
+    ...{ INPUT_PATHS: 'links.md', INPUT_FAIL_ON: 'dead', INPUT_SARIF: 'links.sarif', INPUT_VERSION: 'latest' },
+    ...{ INPUT_ARGUMENTS: '--allow-address 127.0.0.1 --retries 0', CHECKER_ALLOW_ADDRESSES: '' },
+  };
+  const run = (more: object) =>
+    spawnSync('bash', ['-e', '-c', script], { cwd: folder, env: { ...env, ...more }, encoding: 'utf8' });
+  const { status, stdout, stderr } = run({});
+  t.is(status, 1, stderr);
+  t.regex(stdout, /::error file=links\.md,line=1,/);
+  t.regex(readFileSync(join(folder, 'summary.md'), 'utf8'), /1 of 1 URLs fail/);
+  t.true(isSarif(JSON.parse(readFileSync(join(folder, 'links.sarif'), 'utf8'))));
+  t.regex(readFileSync(join(folder, 'output'), 'utf8'), /^sarif=links\.sarif$/m);
+  t.is(run({ INPUT_FAIL_ON: 'none' }).status, 0);
+});
