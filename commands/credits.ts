@@ -216,8 +216,14 @@ async function runCredits(
   return { ...handled, ceiling };
 }
 
-const limitIn = ({ usage_limit: most, usage_correction: correction }: Readonly<User>): UsageLimit | undefined =>
-  most === null ? undefined : { most, correction };
+function limitIn({
+  usage_limit,
+  spending_limit,
+  usage_correction: correction,
+}: Readonly<User>): UsageLimit | undefined {
+  const most = Math.min(usage_limit ?? Number.POSITIVE_INFINITY, spending_limit ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(most) ? { most, correction } : undefined;
+}
 
 function givingBack(command: CreditsCommand): GivingBack | null {
   if (command.type === 'refund' && command.amount > 0) {

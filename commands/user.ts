@@ -19,8 +19,9 @@ export interface User {
   /** The times of the newest fingerprints, in ISO 8601. */
   fingerprints_at: readonly string[];
   bonus: 'pending' | 'approved' | WithheldReason;
-  /** The most credits that the user's jobs may use in a period; null for no limit. */
+  /** The most credits that the user's jobs may use in a period, by administrators and by the user; null for no limit. */
   usage_limit: number | null;
+  spending_limit: number | null;
   /** An administrator's correction of the usage that the ledger counts in one period. */
   usage_correction: UsageCorrection | null;
   /** What administrators wrote of the user. */
@@ -40,6 +41,7 @@ export const initial = (): User => ({
   fingerprints_at: [],
   bonus: 'pending',
   usage_limit: null,
+  spending_limit: null,
   usage_correction: null,
   notes: null,
   is_starred: false,
@@ -64,6 +66,7 @@ export const evolve = evolveBy<User, UserEvent>({
   SignupBonusApproved: (user) => ({ ...user, bonus: 'approved' }),
   SignupBonusWithheld: (user, { reason }) => ({ ...user, bonus: reason }),
   UsageLimitSet: (user, { limit }) => ({ ...user, usage_limit: limit }),
+  SpendingLimitSet: (user, { limit }) => ({ ...user, spending_limit: limit }),
   UsageSet: (user, { period_start, usage, counted }) => ({
     ...user,
     usage_correction: { period_start, added: usage - counted },
@@ -174,6 +177,12 @@ export function limitUsage(
   const refused = notAUser(user);
   if (refused) return { refused };
   return { events: user.usage_limit === limit ? [] : [{ type: 'UsageLimitSet', data: { limit, reason } }] };
+}
+
+/** Sets or removes the user's own limit. */
+export function limitSpending(user: Readonly<User>, limit: number | null): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  return { events: user.spending_limit === limit ? [] : [{ type: 'SpendingLimitSet', data: { limit } }] };
 }
 
 /** Sets a user's usage in the period; `counted` is what the ledger has counted in it. */

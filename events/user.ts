@@ -35,6 +35,8 @@ export const USER_EVENTS = {
   SignupBonusWithheld: event({ reason: Type.Enum(WITHHELD_REASONS) }),
   /** An administrator set the most credits that the user's jobs may use in a period, or removed the limit (null). */
   UsageLimitSet: event({ limit: Nullable(Count), reason }),
+  /** The same, by the user. The lower one of both holds. */
+  SpendingLimitSet: event({ limit: Nullable(Count) }),
   /** An administrator set the user's usage in a period to `usage`; the ledger had counted `counted` in it. */
   UsageSet: event({ period_start: Time, usage: Count, counted: Count, reason }),
   /** What administrators write of the user for each other; null for nothing. */

@@ -71,7 +71,8 @@ export const usageExample = {
 /** `now`: Unix milliseconds. */
 export function usageView(balance: BalanceDocument | null, user: UserDocument | null, now: number) {
   const usage = usageOf(balance, now);
-  const limit = user?.custom_limit ?? null;
+  const limits = [user?.custom_limit, user?.spending_limit].filter((each) => each != null);
+  const limit = limits.length === 0 ? null : Math.min(...limits);
   const left = limit === null ? Number.POSITIVE_INFINITY : Math.max(0, limit - usage.credits_used);
   return { ...usage, limit, remaining: Math.min(balance?.balance ?? 0, left) };
 }

@@ -35,6 +35,7 @@ export const usersProjection: Projection = projection({
       bonus: { status: 'withheld', reason, at },
     })),
     UsageLimitSet: setOf(({ data: { limit } }) => ({ custom_limit: limit })),
+    SpendingLimitSet: setOf(({ data: { limit } }) => ({ spending_limit: limit })),
     NotesUpdated: setOf(({ data: { notes } }) => ({ notes })),
     UserErased: setOf(({ metadata: { at } }) => ({ ...GONE, erased_at: at })),
     // A request that had begun before the erasure may have recorded something after it.

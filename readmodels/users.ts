@@ -13,6 +13,8 @@ export interface UserDocument extends Document {
   bonus: { status: 'pending' | 'granted' | 'withheld'; reason: WithheldReason | null; at: string | null };
   /** The limit of an administrator: the most credits that the user's jobs may use in a period. */
   custom_limit: number | null;
+  /** The user's own; absent before the first. */
+  spending_limit?: number | null;
   /** What administrators wrote of the user. */
   notes: string | null;
   jobs_created: number;

@@ -167,6 +167,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /internal/identity-webhook': { access: 'signature', status: 204, body: () => json({ type: 'user.created' }) },
   'GET /users/me/credits': { access: 'user', status: 200 },
   'GET /users/me/credit-transactions': { access: 'user', status: 200 },
+  'PUT /users/me/spending-limit': { access: 'user', status: 200, body: () => json({ limit: null }) },
   'GET /users/me/payments': { access: 'user', status: 200 },
   'GET /users/me/payments/{payment_id}/document': { access: 'user', status: 404 },
   'GET /credits/packages': { access: 'none', status: 200 },

@@ -308,3 +308,15 @@ test('the export has the payments behind bought credits', async (t) => {
   t.like(body.mails, [{ kind: 'receipt', user_id: 'payer' }]);
   t.like(body.credit_lots, [{ transaction_type: 'purchase', remaining: 5000, expires_at: null }]);
 });
+
+test('a user limits the credits of a period, which jobs and the account show', async (t) => {
+  const ivy = await signIn('isolde');
+  await ivy.ask('GET', '/users/me');
+  t.deepEqual((await ivy.ask('PUT', '/users/me/spending-limit', { limit: 2 })).body, { limit: 2 });
+  const quota = async () => (await ivy.ask('GET', '/users/me/quota')).body;
+  t.like(await quota(), { usage: { limit: 2 }, limits: { custom_limit: null, spending_limit: 2 } });
+  t.false((await ivy.ask('GET', '/users/me')).body.flags.has_custom_limit, 'no administrator has');
+  await ivy.ask('PUT', '/users/me/spending-limit', { limit: null });
+  t.like(await quota(), { usage: { limit: null }, limits: { spending_limit: null } });
+  t.is((await ivy.ask('PUT', '/users/me/spending-limit', { limit: -1 })).status, 422);
+});

@@ -1,5 +1,6 @@
 // The gateway's routes for the signed-in user: the profile, the usage and its limits, and the fingerprint.
 import { creditsOf } from '../../commands/plans.ts';
+import { openUsageLimits } from '../../commands/usage-limits.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
@@ -27,8 +28,8 @@ import { anError, type Caller, routeOf } from '../route.ts';
 import { Count, Time } from '../schemas.ts';
 import { Credits } from './credits.ts';
 
-const wire = ({ read, accounts, keys, config, now }: Parts) => ({
-  ...{ accounts, config, now },
+const wire = ({ read, log, credits, accounts, keys, config, now }: Parts) => ({
+  ...{ accounts, config, now, limits: openUsageLimits(log, credits) },
   client: openClientHash(keys.links),
   read: read({ users, balances, subscriptions }),
 });
@@ -115,7 +116,7 @@ const me = route({
           is_admin: caller.is_admin,
           is_trial: subscription?.is_trial ?? false,
           has_fingerprint: user?.fingerprint != null,
-          has_custom_limit: usage.limit !== null,
+          has_custom_limit: user?.custom_limit != null,
         },
       },
     };
@@ -140,6 +141,7 @@ const quota = route({
         limits: Type.Object({
           plan_credits: Count('Credits that the plan grants for its period; `free` grants them once.'),
           custom_limit: Nullable(Count('The limit of an administrator on your usage of a period.')),
+          spending_limit: Nullable(Count('Your own limit on it. The lower one of both holds.')),
           max_urls_per_job: Count('URLs in one job.'),
           max_file_bytes: Count('Bytes of an uploaded file.'),
         }),
@@ -159,13 +161,16 @@ const quota = route({
       }),
       example: {
         ...{ plan: 'free', usage: usageExample, is_exhausted: false, exhausted_by: null },
-        limits: { plan_credits: 300, custom_limit: null, max_urls_per_job: 1_000_000, max_file_bytes: 104_857_600 },
+        limits: {
+          ...{ plan_credits: 300, custom_limit: null, spending_limit: null },
+          ...{ max_urls_per_job: 1_000_000, max_file_bytes: 104_857_600 },
+        },
         trial: { is_active: false, is_available: true, ends_at: null },
       },
     },
   },
   async handler({ caller }, deps) {
-    const { balance, subscription, usage } = await accountOf(caller, deps);
+    const { user, balance, subscription, usage } = await accountOf(caller, deps);
     const { max_urls_per_job, max_file_bytes, signup_credits, trial_credits } = deps.config;
     const document = await deps.read.subscriptions.get(caller.user_id);
     const is_exhausted = usage.remaining === 0;
@@ -179,7 +184,8 @@ const quota = route({
         usage,
         limits: {
           plan_credits,
-          custom_limit: usage.limit,
+          custom_limit: user?.custom_limit ?? null,
+          spending_limit: user?.spending_limit ?? null,
           ...{ max_urls_per_job, max_file_bytes },
         },
         is_exhausted,
@@ -212,6 +218,42 @@ const periodUsage = route({
     return {
       body: { plan: subscription?.plan ?? 'free', subscription: subscriptionView(subscription), ...usage },
     };
+  },
+});
+
+const MOST = 1_000_000_000;
+
+const spendingLimit = route({
+  id: 'setSpendingLimit',
+  method: 'PUT',
+  path: '/users/me/spending-limit',
+  access: 'user',
+  summary: 'Limit the credits that your jobs use in a period',
+  description:
+    'A job that reaches the limit pauses with `usage_limit`. You can resume it when you have raised the limit, or when the next period begins. It holds for ' +
+    'all your API keys. Jobs that run keep what they have reserved.',
+  body: jsonBody(
+    Type.Object(
+      {
+        limit: Nullable(
+          Type.Integer({ minimum: 0, maximum: MOST, description: 'Credits in a period. Null: no limit.' }),
+        ),
+      },
+      { $id: 'SpendingLimit' },
+    ),
+    { example: { limit: 10_000 } },
+  ),
+  responses: {
+    200: {
+      description: 'The limit is set.',
+      schema: Type.Object({ limit: Nullable(Count('Credits in a period.')) }),
+      example: { limit: 10_000 },
+    },
+  },
+  async handler({ caller: { user_id }, body: { limit }, command }, { limits }) {
+    const done = await limits.setOwn(user_id, limit, command());
+    if (!done.ok && done.refused.code === 'user_erased') throw invalidToken();
+    return { body: { limit }, position: accepted(done, 409).position };
   },
 });
 
@@ -267,4 +309,4 @@ const fingerprint = route({
   },
 });
 
-export const group = groupOf(wire, [me, quota, periodUsage, fingerprint]);
+export const group = groupOf(wire, [me, quota, periodUsage, fingerprint, spendingLimit]);

@@ -188,3 +188,20 @@ test('limits of a user who does not exist are refused', async (t) => {
   t.like(await limits.setLimit('nobody', { limit: 1, reason: '' }, commandContext()), refused);
   t.like(await limits.setUsage('nobody', { usage: 1, reason: '' }, commandContext()), refused);
 });
+
+test('of the limits of an administrator and of the user the lower one holds, and each is removed by itself', async (t) => {
+  const { submit, limits, limit, profile } = await openWorld(t);
+  const own = (most: number | null) => limits.setOwn('alice', most, commandContext(NOVEMBER));
+  const allocated = async (urls: number) => (await made(submit(urls))).credits_allocated;
+  await limit(500);
+  await own(100);
+  t.is(await allocated(60), 60);
+  t.is(await allocated(60), 40, 'its own');
+  await own(900);
+  t.is(await allocated(600), 400, 'that of the administrator');
+  await limit(null);
+  t.is(await allocated(300), 300);
+  await own(null);
+  t.is(await allocated(200), 200);
+  t.like(await profile(), { custom_limit: null, spending_limit: null });
+});

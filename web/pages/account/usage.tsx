@@ -5,6 +5,7 @@ import { Failure } from '../../ui/failure.tsx';
 import { Figure, Figures } from '../../ui/figures.tsx';
 import { bytes, grouped, percent } from '../../ui/numbers.ts';
 import { UsedFigure } from '../../ui/used-figure.tsx';
+import { SpendingLimit } from './spending-limit.tsx';
 
 const REASONS = {
   credit_ceiling: 'You have no credits left: jobs wait until you buy some.',
@@ -36,6 +37,7 @@ export function Usage({ me }: { me: Profile }) {
           {percent(usage.credits_used, usage.limit)} of your limit of {grouped(usage.limit)} credits
         </p>
       )}
+      <SpendingLimit limit={limits.spending_limit} onDone={quota.again} />
       {exhausted_by && <p class="notice">{REASONS[exhausted_by]}</p>}
     </section>
   );
