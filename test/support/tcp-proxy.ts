@@ -22,6 +22,14 @@ export class TcpProxy {
     this.#server = server;
   }
 
+  /** The connections that there are stay open and pass nothing any more, as where packets vanish; new ones work. */
+  swallow(): void {
+    for (const socket of this.#sockets) {
+      socket.removeAllListeners('data');
+      socket.on('data', () => {});
+    }
+  }
+
   /** Every connection is broken, and none is taken until it is opened again. */
   async cut(): Promise<void> {
     this.#server?.close();

@@ -1,4 +1,5 @@
 // Stores blobs in a bucket of a store that speaks S3. Its client retries what may be retried; what fails then is a fault of the store.
+
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -16,6 +17,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { assertKey, assertPrefix, type Blobs, isKey } from '../../../commands/blobs.ts';
 import { attachment } from '../../../http/export/file-name.ts';
 import type { BlobBucket } from '../../../settings/blob-url.ts';
+import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { removeAbandoned } from '../abandoned.ts';
 import { asked, refusalOf } from './errors.ts';
 import { putObject } from './put-object.ts';
@@ -34,10 +36,10 @@ export interface S3Blobs extends Blobs {
 
 /** Tries of one request, with the client's own back-off. */
 const TRIES = 3;
-const CONNECT_MS = 3_000;
-const ANSWER_MS = 10_000;
+const CONNECT_MS = TIME_LIMITS.S3.longest_wait_ms;
+const ANSWER_MS = TIME_LIMITS.S3.answer_ms;
 /** Without a byte, of a body too. */
-const SILENT_MS = 20_000;
+const SILENT_MS = TIME_LIMITS.S3.silent_ms;
 /** Readers of large blobs hold a connection for as long as they read. */
 const MAX_CONNECTIONS = 500;
 const FILE_MODE = 0o600;

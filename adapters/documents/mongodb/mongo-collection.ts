@@ -1,4 +1,5 @@
 // The port's `Collection` on a collection of MongoDB.
+
 import {
   type AnyBulkWriteOperation,
   type ClientSession,
@@ -17,6 +18,7 @@ import {
   UnsupportedQuery,
   type Write,
 } from '../../../readmodels/documents.ts';
+import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { streamPages } from '../pages.ts';
 import { checkFilter, checkQuery, MAX_LIMIT } from '../query.ts';
 import { type Declared, MAX_DOCUMENT_BYTES, type SortKey } from '../spec.ts';
@@ -138,7 +140,7 @@ async function firstBatch(cursor: FindCursor<Document>): Promise<Slice<Document>
 /** Adds the session, or else the time limit: a transaction has a limit of its own. */
 const within = (session: ClientSession | undefined) => (session ? { session } : { maxTimeMS: READ_MS });
 /** Time limit of a query: a longer one reads too many documents. */
-const READ_MS = 15_000;
+const READ_MS = TIME_LIMITS.MongoDB.unavailable_after_ms;
 
 function operation<T extends Document>(op: CheckedWrite<T>): AnyBulkWriteOperation<Document> {
   switch (op.kind) {

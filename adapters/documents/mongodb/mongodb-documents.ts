@@ -1,4 +1,5 @@
 // The `Documents` port on MongoDB, which must run as a replica set: a standalone server has no transactions.
+
 import { randomUUID } from 'node:crypto';
 import { type ClientSession, type CollectionInfo, type Db, MongoClient } from 'mongodb';
 import type {
@@ -9,6 +10,7 @@ import type {
   Inside,
   Reading,
 } from '../../../readmodels/documents.ts';
+import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { makeCollection } from './catalogue.ts';
@@ -17,9 +19,9 @@ import { type Access, MongoCollection } from './mongo-collection.ts';
 import { endTransactionsOf, type Log, Transactions } from './transactions.ts';
 import { watchCollection } from './watch-collection.ts';
 
-const SERVER_WAIT_MS = 5_000;
+const SERVER_WAIT_MS = TIME_LIMITS.MongoDB.answer_ms;
 /** Heartbeat interval, by which the driver notices a hung server and fails the calls that wait for it. */
-const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_MS = TIME_LIMITS.MongoDB.longest_wait_ms;
 /** The shares of the wait for a server after which a connection or a heartbeat has failed, and transactions give up. */
 const CONNECT_SHARE = 0.6;
 const TRANSACTION_SHARE = 3;

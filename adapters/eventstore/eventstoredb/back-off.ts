@@ -5,6 +5,8 @@ import { EventStoreError } from './errors.ts';
 export interface Limits {
   /** Time limit of an answer, and of a read's next event. */
   answer_ms: number;
+  /** A connection that says nothing is replaced after this long. */
+  silent_ms: number;
   /** After this long without an answer, an append or read fails with code `unavailable`. Subscriptions never give up. */
   unavailable_after_ms: number;
   /** Waits between tries; jitter shortens each by up to a half. */

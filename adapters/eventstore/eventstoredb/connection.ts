@@ -4,6 +4,7 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import { atMost, pause } from '../../../time/pause.ts';
 import { BackOff, type Limits } from './back-off.ts';
+import { ClientChannel } from './client-channel.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
 
 export interface Connection {
@@ -45,7 +46,7 @@ function assertPorts(url: string): void {
 export function connect(url: string, limits: Limits, log: Logger): Connection {
   assertPorts(url);
   const client = EventStoreDBClient.connectionString(toClientUrl(url));
-  const closeChannel = keepChannel(client);
+  const channel = new ClientChannel(client);
   // `supports: false` sends each append as its own call instead of over the client's BatchAppend stream. That stream has no
   // deadline, and all clients of a process share its table of pending answers: an error on one stream loses the answers of
   // another, and the first late answer throws where nothing can catch it.
@@ -54,6 +55,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
   const closing = new AbortController();
   const waiting = new Set<(reason: Error) => void>();
   let is_away = false;
+  let answered_at = performance.now();
   const closedError = () => new EventStoreError('closed', 'the event store is closed');
 
   /** Rejects when `promise` takes longer than `answer_ms` or the store is closed. */
@@ -72,10 +74,13 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
   function missed(error: unknown, message: string): void {
     log[is_away ? 'debug' : 'warn']({ err: error }, `event store: ${message}`);
     is_away = true;
+    // Packets may vanish, or the name may lead elsewhere by now: only a new connection finds out.
+    if (performance.now() - answered_at >= limits.silent_ms) channel.renew(limits.silent_ms);
   }
   function answered(): void {
     if (is_away) log.info('event store: the server answers again');
     is_away = false;
+    answered_at = performance.now();
   }
 
   return {
@@ -109,43 +114,7 @@ export function connect(url: string, limits: Limits, log: Logger): Connection {
       for (const reject of waiting) reject(closedError());
       // `dispose` may never settle.
       await atMost(limits.answer_ms, client.dispose());
-      closeChannel();
+      channel.close();
     },
-  };
-}
-
-interface Channel {
-  close(): void;
-}
-/** Private methods of the client. */
-interface ClientParts {
-  createChannel(): Promise<Channel>;
-  handleError(...failure: unknown[]): Promise<void>;
-}
-
-/**
- * Returns a function that closes the client's gRPC channel, which the client itself leaves open. Also keeps the client from
- * ending the process: nobody awaits its `handleError`, and a call begun on a channel that it closes in the same turn of the
- * event loop throws where nothing can catch it.
- */
-function keepChannel(client: EventStoreDBClient): () => void {
-  const parts = client as unknown as ClientParts;
-  const { createChannel, handleError } = parts;
-  let current: Channel | undefined;
-  let is_closed = false;
-  Object.assign(parts, {
-    async createChannel() {
-      const channel = await createChannel();
-      const close = channel.close.bind(channel);
-      channel.close = () => void setImmediate(close);
-      current = channel;
-      if (is_closed) channel.close();
-      return channel;
-    },
-    handleError: (...failure: unknown[]) => handleError(...failure).catch(() => undefined),
-  } satisfies ClientParts);
-  return () => {
-    is_closed = true;
-    current?.close();
   };
 }

@@ -1,6 +1,7 @@
 // The event log on EventStoreDB 24.10.5 or later, by its gRPC protocol. Each stream is a stream of the server, and the log is
 // the server's `$all` without system events. A deleted stream is a tombstone; its events stay in reads of the whole log until
 // an operator scavenges. The adapter reads from the cluster's leader, because a follower may lag behind an append.
+
 import { type AllStreamResolvedEvent, StreamDeletedError } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import {
@@ -13,6 +14,7 @@ import {
   type StoredLog,
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
+import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { allLog, DELETIONS, recorded } from './all-log.ts';
 import { append } from './append.ts';
 import type { Limits } from './back-off.ts';
@@ -22,6 +24,8 @@ import { isSystemEvent, isTombstone } from './filters.ts';
 import { fromPosition, toPosition } from './positions.ts';
 import { readStream } from './read-stream.ts';
 
+const OWN = TIME_LIMITS.EventStoreDB;
+
 export interface EventStoreDbOptions {
   /** `esdb://user:password@host:2113?tls=true`, or `esdb+discover://…` for a cluster; `kurrentdb` is the same. */
   url: string;
@@ -30,7 +34,7 @@ export interface EventStoreDbOptions {
   answer_timeout_ms?: number;
   /** After this long without an answer, appends and reads fail with code `unavailable`. Default 15 s. */
   unavailable_after_ms?: number;
-  /** Waits between tries. Default 50 ms to 5 s. */
+  /** Waits between tries. Default 50 ms to 2 s. */
   waits?: Limits['waits'];
 }
 
@@ -41,9 +45,10 @@ export interface EventStoreDbOptions {
  */
 export async function openEventStoreDb(options: EventStoreDbOptions): Promise<StoredLog> {
   const limits: Limits = {
-    answer_ms: options.answer_timeout_ms ?? 5_000,
-    unavailable_after_ms: options.unavailable_after_ms ?? 15_000,
-    waits: options.waits ?? { first_ms: 50, longest_ms: 5_000 },
+    answer_ms: options.answer_timeout_ms ?? OWN.answer_ms,
+    silent_ms: options.answer_timeout_ms ?? OWN.silent_ms,
+    unavailable_after_ms: options.unavailable_after_ms ?? OWN.unavailable_after_ms,
+    waits: options.waits ?? { first_ms: 50, longest_ms: OWN.longest_wait_ms },
   };
   const connection = connect(options.url, limits, options.log);
   return {

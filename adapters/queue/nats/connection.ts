@@ -1,20 +1,22 @@
 // The connection to NATS: it reconnects for ever, and retries each operation for a bounded time.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, connect, DebugEvents, Events, type NatsConnection, NatsError } from 'nats';
 import type { Logger } from 'pino';
 import { backOffMs, jittered } from '../../../time/back-off.ts';
 import { pause } from '../../../time/pause.ts';
+import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { QueueError } from '../limits.ts';
 import './given-up-attempts.ts';
 
 export type Log = Pick<Logger, 'info' | 'warn' | 'error'>;
 
 /** Time limit of one request. */
-export const REQUEST_LIMIT_MS = 2_000;
+export const REQUEST_LIMIT_MS = TIME_LIMITS.NATS.answer_ms;
 const CLOSE_LIMIT_MS = 2_000;
 /** The client reconnects at the third ping when the two before it have no answer: nothing else tells it of a server that vanished. */
-const PING_INTERVAL_MS = 3_000;
-const BACK_OFF = { first_ms: 50, longest_ms: 5_000 };
+const PING_INTERVAL_MS = TIME_LIMITS.NATS.silent_ms / 3;
+const BACK_OFF = { first_ms: 50, longest_ms: TIME_LIMITS.NATS.longest_wait_ms };
 
 /** Jittered wait in ms before the next try; it doubles with each failure. */
 export function backOff(failures: number): number {
