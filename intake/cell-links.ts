@@ -1,5 +1,5 @@
 // The links of a spreadsheet's cells.
-import { beginsLikeUrl, urlsInCell } from './cell-urls.ts';
+import { beginsLikeUrl, isAttempt, urlsInCell } from './cell-urls.ts';
 import { urlLikeness } from './classify-url.ts';
 
 /** Also in a formula around it, such as IF. */
@@ -8,7 +8,7 @@ const HYPERLINK_FORMULA = /(?:^|[^\w."])HYPERLINK\(\s*"((?:[^"]|"")*)"\s*[,;)]/i
 const CUT = /(?:\u2026|\.{3})$/;
 
 /** A link is one URL with all its spaces, where words behind the URL of a text are a note. */
-const wholeLink = (link: string): string => link.trim().replaceAll(' ', '%20');
+const wholeLink = (link: string): string => (URL.canParse(link) ? link.trim().replaceAll(' ', '%20') : link.trim());
 
 /** Null for a formula whose link is computed, and for any other text. */
 export function linkOfFormula(formula: string): string | null {
@@ -20,11 +20,12 @@ export function linkOfFormula(formula: string): string | null {
  * spaces; a text that is one URL of its own stays as it is; beside several URLs the links stand too.
  */
 export function textWithLinks(shown: string, all_links: readonly string[], max_url_chars: number): string {
-  const links = all_links.filter((link) => urlLikeness(link, max_url_chars) > 0).map(wholeLink);
+  // A link that cannot be checked is told of.
+  const links = all_links.filter((link) => isAttempt(link) || urlLikeness(link, max_url_chars) > 0).map(wholeLink);
   if (links.length === 0) return shown;
   const isShownFor = (text: string, link: string) => {
     if (CUT.test(text)) return link.startsWith(text.replace(CUT, '').trimEnd());
-    return URL.parse(text)?.href === URL.parse(link)?.href;
+    return text === link || (URL.canParse(link) && URL.parse(text)?.href === URL.parse(link)?.href);
   };
   const text = shown.trim();
   const same = links.find((link) => isShownFor(text, link));
