@@ -4,7 +4,7 @@ import { linkOfFormula, textWithLinks } from './cell-links.ts';
 import { IntakeError } from './errors.ts';
 import { tooLarge } from './inflation.ts';
 import { readPart, readPartWhole } from './read-part.ts';
-import { type CellValue, type SheetHandlers, shownFirst, type WorkbookSheet } from './workbook-sheet.ts';
+import { type CellValue, DateValue, type SheetHandlers, shownFirst, type WorkbookSheet } from './workbook-sheet.ts';
 import { attributeOf } from './xml.ts';
 import type { ZipPackage } from './zip-package.ts';
 
@@ -62,16 +62,20 @@ function typedValue(attributes: Record<string, string>, text: string): CellValue
   if (NUMBERS.has(type) && stored.trim() !== '' && Number.isFinite(Number(stored))) return Number(stored);
   if (type === 'boolean' && stored !== '') return stored === 'true';
   if (type === 'date' && stored !== '')
-    return stored
-      .replace(/\.\d+$/, '')
-      .replace('T', ' ')
-      .replace(/ 00:00:00$/, '');
+    return new DateValue(
+      stored
+        .replace(/\.\d+$/, '')
+        .replace('T', ' ')
+        .replace(/ 00:00:00$/, ''),
+    );
   const time = type === 'time' ? TIME.exec(stored) : null;
   return time
-    ? time
-        .slice(1)
-        .map((part) => part.padStart(2, '0'))
-        .join(':')
+    ? new DateValue(
+        time
+          .slice(1)
+          .map((part) => part.padStart(2, '0'))
+          .join(':'),
+      )
     : text;
 }
 

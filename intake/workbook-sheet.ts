@@ -2,8 +2,20 @@
 import type { InvalidReason } from './classify-url.ts';
 import type { ZipPackage } from './zip-package.ts';
 
-/** What a cell shows: a date as ISO 8601, an empty cell as the empty text. */
-export type CellValue = string | number | boolean;
+/** A date, a time of day, or both, as a cell shows it. */
+export class DateValue {
+  /** In ISO 8601 without a zone, with a space before the time. */
+  readonly iso: string;
+  constructor(iso: string) {
+    this.iso = iso;
+  }
+  toString(): string {
+    return this.iso;
+  }
+}
+
+/** What a cell shows; an empty cell is the empty text. */
+export type CellValue = string | number | boolean | DateValue;
 
 export interface SheetHandlers {
   /** The only column to read, from 0; null for all. */

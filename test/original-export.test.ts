@@ -131,7 +131,7 @@ test('a workbook comes back as a workbook, with its numbers and dates', async (t
   const rows = exported.worksheets[0]!;
   const cells = (row: number) => Array.from({ length: 6 }, (_, n) => rows.getRow(row).getCell(n + 1).value);
   t.deepEqual(cells(1), ['When', 'Page', 'Visits', 'row', 'checked_url', 'verdict']);
-  t.deepEqual(cells(2), ['2026-05-01', 'home', 12, 2, `${site.url}/a`, 'ok']);
+  t.deepEqual(cells(2), [new Date('2026-05-01T00:00:00Z'), 'home', 12, 2, `${site.url}/a`, 'ok']);
   t.deepEqual(cells(3), [null, null, null, 3, null, null]);
   t.deepEqual(cells(4), ['soon', `${site.url}/status/404`, '=1+1', 4, `${site.url}/status/404`, 'broken']);
 });

@@ -1,9 +1,10 @@
 // The columns of an exported file and the values of their cells, for every format.
 import { findingsOf, isTemporary, redirectKindOf } from '../../events/findings.ts';
+import type { DateValue } from '../../intake/workbook-sheet.ts';
 import type { ResultDocument } from '../../readmodels/results.ts';
 import type { Place } from '../result-place.ts';
 
-export type Cell = string | number | boolean | null;
+export type Cell = string | number | boolean | DateValue | null;
 export type Line = readonly Cell[];
 
 /** A table to write as a file. */

@@ -1,4 +1,4 @@
-// Writes lines as XLSX: a workbook of text, numbers and booleans (ECMA-376), zipped while its client reads it.
+// Writes lines as XLSX: a workbook of text, numbers, booleans and dates (ECMA-376), zipped while its client reads it.
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
@@ -126,7 +126,31 @@ function cellXml(reference: string, cell: Cell): string {
   if (cell === null || cell === '') return '';
   if (typeof cell === 'number') return `<c r="${reference}"><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c r="${reference}" t="b"><v>${cell ? 1 : 0}</v></c>`;
-  return `<c r="${reference}" t="inlineStr"><is><t xml:space="preserve">${xmlText(cell)}</t></is></c>`;
+  if (typeof cell === 'string') return textXml(reference, cell);
+  const serial = serialOf(cell.iso);
+  if (serial === null) return textXml(reference, cell.iso);
+  const style = !cell.iso.includes('-') ? TIME_STYLE : cell.iso.includes(':') ? DATE_TIME_STYLE : DATE_STYLE;
+  return `<c r="${reference}" s="${style}"><v>${serial}</v></c>`;
+}
+
+const textXml = (reference: string, text: string): string =>
+  `<c r="${reference}" t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
+
+/** The styles of cells, by their places in the part of styles, and the formats that Excel has for them. */
+const [DATE_STYLE, DATE_TIME_STYLE, TIME_STYLE] = [1, 2, 3];
+const FORMATS = [0, 14, 22, 20];
+/** Days before 1970 in the system of 1900. Its first two months are a day off, so that dates in them stay texts. */
+const EPOCH = 25_569;
+const FIRST_SERIAL = 61;
+
+/** The number that a spreadsheet shows as a date or a time of day; null for one that it has no number for. */
+function serialOf(iso: string): number | null {
+  if (!iso.includes('-')) {
+    const [hours = 0, minutes = 0, seconds = 0] = iso.split(':').map(Number);
+    return (hours * 3_600 + minutes * 60 + seconds) / 86_400;
+  }
+  const serial = Date.parse(`${iso.replace(' ', 'T')}${iso.includes(':') ? 'Z' : ''}`) / 86_400_000 + EPOCH;
+  return serial >= FIRST_SERIAL ? serial : null;
 }
 
 const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
@@ -149,13 +173,19 @@ function partsOf(sheets: number): Record<string, string> {
       `${XML}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>` +
       `${each((n) => `<sheet name="Results${n === 1 ? '' : ` ${n}`}" sheetId="${n}" r:id="rId${n}"/>`)}</sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': relationships(
-      each((n) => `<Relationship Id="rId${n}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${n}.xml"/>`),
+      each((n) => `<Relationship Id="rId${n}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${n}.xml"/>`) +
+        `<Relationship Id="styles" Type="${OFFICE}/styles" Target="styles.xml"/>`,
     ),
+    'xl/styles.xml':
+      `${XML}<styleSheet xmlns="${MAIN}"><fonts count="1"><font/></fonts><fills count="1"><fill/></fills>` +
+      `<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="${FORMATS.length}">` +
+      `${FORMATS.map((format) => `<xf numFmtId="${format}" applyNumberFormat="1"/>`).join('')}</cellXfs></styleSheet>`,
     '_rels/.rels': relationships(`<Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/>`),
     '[Content_Types].xml':
       `${XML}<Types xmlns="${PACKAGE}/content-types">` +
       '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
       `<Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/>` +
+      `<Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/>` +
       `${each((n) => `<Override PartName="/xl/worksheets/sheet${n}.xml" ContentType="${TYPE}.worksheet+xml"/>`)}</Types>`,
   };
 }

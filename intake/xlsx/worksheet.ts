@@ -3,7 +3,7 @@
 
 import { linkOfFormula, textWithLinks } from '../cell-links.ts';
 import { readPart } from '../read-part.ts';
-import type { CellValue, SheetHandlers } from '../workbook-sheet.ts';
+import { type CellValue, DateValue, type SheetHandlers } from '../workbook-sheet.ts';
 import type { ZipPackage } from '../zip-package.ts';
 import type { DateStyles } from './date-styles.ts';
 import { MAX_CELL_CHARS, RichText } from './rich-text.ts';
@@ -88,7 +88,9 @@ const HYPERLINK_ROOM = 32;
 function shownValue(shown: string, type: string, style: number, dates: DateStyles | null): CellValue {
   if (type === 'b') return shown === '1';
   const number = type === 'n' && shown.trim() !== '' ? Number(shown) : Number.NaN;
-  return Number.isFinite(number) ? (dates?.textOf(number, style) ?? number) : shown;
+  if (!Number.isFinite(number)) return shown;
+  const date = dates?.textOf(number, style) ?? null;
+  return date === null ? number : new DateValue(date);
 }
 
 /** Concatenates, and cuts one character after the limit. */

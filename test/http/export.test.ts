@@ -16,6 +16,7 @@ import { xlsxOf } from '../../http/export/xlsx.ts';
 import type { Place } from '../../http/result-place.ts';
 import { type Deps, download, exportFile, signedDownload } from '../../http/routes/exports.ts';
 import { openSignedLinks } from '../../http/signed-links.ts';
+import { DateValue } from '../../intake/workbook-sheet.ts';
 import { type ResultDocument, resultId, results } from '../../readmodels/results.ts';
 import { ALICES_JOB, jobsBy, type Sample, startSample, until } from './sample-app.ts';
 
@@ -386,4 +387,23 @@ test('what calls nothing stays as it is', (t) => {
   t.is(csvField('https://a.example/seite,-12.html', ';'), '"https://a.example/seite,-12.html"');
   t.is(csvField('to do:\n- links\n- pages'), '"to do:\n- links\n- pages"');
   t.is(csvField('a;=1', ';'), '"a;=1"', 'the separator of the file is protected by the quotes');
+});
+
+test('a workbook shows dates and times of day as dates', async (t) => {
+  const isos = ['2026-01-31', '2026-01-31 12:30:00', '08:05', '1900-01-15'];
+  async function* pages() {
+    yield [['when']];
+    yield isos.map((iso) => [new DateValue(iso)]);
+  }
+  const workbook = new Excel.Workbook();
+  await workbook.xlsx.load((await buffer(xlsxOf({ pages: pages(), widths: new Map() }))) as never);
+  const cells = isos.map((_, i) => workbook.worksheets[0]!.getRow(i + 2).getCell(1));
+  t.deepEqual(
+    cells.map(({ value }) => (value instanceof Date ? value.toISOString() : value)),
+    ['2026-01-31T00:00:00.000Z', '2026-01-31T12:30:00.000Z', '1899-12-30T08:05:00.000Z', '1900-01-15'],
+  );
+  t.deepEqual(
+    cells.map(({ numFmt }) => numFmt),
+    ['mm-dd-yy', 'm/d/yy "h":mm', 'h:mm', undefined],
+  );
 });

@@ -5,6 +5,7 @@ import Excel from 'exceljs';
 import { DEFAULT_LIMITS } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
 import { readTable } from '../../intake/read-table.ts';
+import { DateValue } from '../../intake/workbook-sheet.ts';
 import { isDateFormat } from '../../intake/xlsx/date-styles.ts';
 import { ods, odsRow, upload } from './uploads.ts';
 
@@ -19,6 +20,8 @@ async function tableOf(t: ExecutionContext, name: string, content: string | Buff
 }
 
 const A = 'https://a.example/1';
+
+const date = (iso: string) => new DateValue(iso);
 
 test('a CSV has all its rows and cells, empty lines and wide rows too', async (t) => {
   const { table, rows } = await tableOf(
@@ -75,8 +78,8 @@ test('a workbook shows texts of links, numbers, truth values, dates and results 
   t.deepEqual(table, { format: 'xlsx', delimiter: null, sheet: 1, column: 2, header_row: 3, width: 6 });
   t.deepEqual(rows, [
     [3, 'Name', 'When', 'Link', 'Amount', 'Fine', 'Twice'],
-    [4, 'x', '2026-05-01', 'here', -12.5, true, -25],
-    [6, 'y', '2026-05-01 12:30:00', 'https://b.example/', 45_000, false],
+    [4, 'x', date('2026-05-01'), 'here', -12.5, true, -25],
+    [6, 'y', date('2026-05-01 12:30:00'), 'https://b.example/', 45_000, false],
   ]);
   t.deepEqual(urls, [4, 6]);
 });
@@ -107,7 +110,7 @@ test('an ODS cell without a paragraph has the value of its attribute', async (t)
   const { rows, urls } = await tableOf(t, 'a.ods', book);
   t.deepEqual(rows, [
     [1, 'url', 'found'],
-    [2, A, '2026-01-31', '7'],
+    [2, A, date('2026-01-31'), '7'],
   ]);
   t.deepEqual(urls, [2]);
 });
@@ -128,7 +131,17 @@ test('an ODS cell that shows a number, a date or a truth value has that value', 
       odsRow(A, '@').replace(/<table:table-cell><text:p>@<.text:p><.table:table-cell>/, values),
   );
   const { rows } = await tableOf(t, 'a.ods', book);
-  t.deepEqual(rows[1], [2, A, 1234.5, 0.25, '2026-01-31', '2026-01-31 12:30:00', '08:05:00', true, '007']);
+  t.deepEqual(rows[1], [
+    2,
+    A,
+    1234.5,
+    0.25,
+    date('2026-01-31'),
+    date('2026-01-31 12:30:00'),
+    date('08:05:00'),
+    true,
+    '007',
+  ]);
 });
 
 test('formats of dates are told apart from formats of numbers and durations', (t) => {
