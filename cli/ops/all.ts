@@ -2,6 +2,7 @@
 import { accountingPayments, accountingRevenue, accountingUsage } from './accounting.ts';
 import type { Command } from './command.ts';
 import { doctor } from './doctor.ts';
+import { eventsCopy } from './events-copy.ts';
 import { eventsExport } from './events-export.ts';
 import { eventsQuery } from './events-query.ts';
 import { eventsCount, eventsRead } from './events-read.ts';
@@ -53,4 +54,5 @@ export const COMMANDS: readonly Command[] = [
   eventsCount,
   eventsExport,
   eventsQuery,
+  eventsCopy,
 ];

@@ -1,0 +1,219 @@
+// A copy of the events that stays true: a file of DuckDB that has the tables of SQL, brought up to date at each call. Each batch of events
+// and the position that it reaches are one transaction, and so is what follows from streams that were deleted from the log.
+import { hash } from 'node:crypto';
+import {
+  BEGINNING,
+  type EventStore,
+  type Position,
+  type RecordedEvent,
+  type StoredLog,
+} from '../events/event-store.ts';
+import { ANSWER_TABLES, rowsOfAnswer } from './answers.ts';
+import { checkedRows, LISTING, OUTCOMES } from './checked-rows.ts';
+import { type Database, openDatabase, sqlText } from './duckdb.ts';
+import { selected } from './event-source.ts';
+import { eventsTable, load } from './loading.ts';
+import type { Selection } from './selection.ts';
+import { definitions, TABLES } from './tables.ts';
+import { EVENT_VIEWS, quoted, rowsOfType } from './views.ts';
+
+/** The copy is of another log, or something else has written to the file. */
+class NoCopy extends Error {
+  readonly code = 'no_copy';
+}
+
+export interface Copy {
+  /** Everything up to here is in the copy. */
+  readonly position: Position;
+  /** Adds what the log has after `position`. Returns the number of events. Throws `SqlError` and the log's errors. */
+  advance(log: EventStore): Promise<number>;
+  /** Removes what the log no longer has. Returns the number of events. */
+  forget(log: Pick<StoredLog, 'deletedStreams'>): Promise<number>;
+  database: Database;
+  close(): Promise<void>;
+}
+
+interface Options {
+  /** Called before each step that a power cut may separate from the next. */
+  step?(): void;
+  /** Called with each event's position. */
+  seen?(position: Position): void;
+}
+
+const EVERYTHING: Selection = { streams: null, categories: null, types: null, from: null, to: null };
+const BATCH_EVENTS = 5_000;
+/** Beside the tables that people read. */
+const OWN = ['copied', 'batch_', 'listing_', 'gone_'];
+/** Filled from the batch; the others are views over them, which need no upkeep. */
+const [URLS, ...VIEWS] = ANSWER_TABLES;
+
+/** Of this version of the tables: a copy of another is made anew. */
+const VERSION = hash(
+  'sha256',
+  [...definitions(), ...ANSWER_TABLES.map((each) => rowsOfAnswer(each, quoted))].join('\n'),
+);
+
+/** Opens the copy in a file, or makes it there. Throws `NoCopy` for a file of another kind or of another log. */
+export async function openCopy(file: string, log: EventStore, options: Options = {}): Promise<Copy> {
+  const database = await openDatabase(file);
+  try {
+    const first = await firstOf(log);
+    let kept = await keptIn(database);
+    if (kept !== null && kept.log !== first)
+      throw new NoCopy(`${file} is a copy of another log: let this one have a file of its own`);
+    if (kept?.version !== VERSION) {
+      await make(database, first);
+      kept = { position: BEGINNING, log: first, version: VERSION };
+    }
+    return new DuckDbCopy(database, kept.position, options);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** The id of the log's first event; a log without one has none yet. */
+async function firstOf(log: EventStore): Promise<string> {
+  for await (const { id } of log.readAll({ limit: 1 })) return id;
+  throw new NoCopy('the log is empty');
+}
+
+async function keptIn(database: Database): Promise<{ position: Position; log: string; version: string } | null> {
+  const tables = (await database.all("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'")).flat();
+  if (tables.length === 0) return null;
+  if (!tables.includes('copied')) throw new NoCopy('the file has tables that are no copy of events');
+  const [row] = await database.all('SELECT position, log, version FROM copied');
+  if (row === undefined) return null;
+  const [position, log, version] = row as [string, string, string];
+  return { position, log, version };
+}
+
+async function make({ run, all }: Database, log: string): Promise<void> {
+  const there = await all(
+    "SELECT 'VIEW', view_name FROM duckdb_views() WHERE NOT internal UNION ALL SELECT 'TABLE', table_name FROM duckdb_tables() WHERE schema_name = 'main'",
+  );
+  const views = VIEWS.map((each) => `CREATE VIEW ${quoted(each.name)} AS ${rowsOfAnswer(each, quoted)}`);
+  const stored = [URLS!.name, 'events', ...EVENT_VIEWS];
+  const made = definitions().filter((sql) => stored.some((name) => sql.startsWith(`CREATE TABLE ${quoted(name)} (`)));
+  await run(
+    [
+      'BEGIN',
+      ...there.map(([kind, name]) => `DROP ${kind} IF EXISTS ${quoted(String(name))}`),
+      ...[...made, eventsTable('batch_'), eventsTable('listing_'), 'CREATE TABLE gone_ (stream VARCHAR)', ...views],
+      'CREATE TABLE copied (position VARCHAR, log VARCHAR, version VARCHAR, changed VARCHAR[])',
+      `INSERT INTO copied VALUES ('', ${sqlText(log)}, ${sqlText(VERSION)}, [])`,
+      'COMMIT',
+    ].join(';'),
+  );
+}
+
+class DuckDbCopy implements Copy {
+  readonly database: Database;
+  readonly #step: () => void;
+  readonly #seen: (position: Position) => void;
+  position: Position;
+
+  constructor(database: Database, position: Position, { step = () => {}, seen = () => {} }: Options) {
+    this.database = database;
+    this.position = position;
+    this.#step = step;
+    this.#seen = seen;
+  }
+
+  async advance(log: EventStore): Promise<number> {
+    let added = 0;
+    for (;;) {
+      const events: RecordedEvent[] = [];
+      let position = this.position;
+      for await (const event of log.readAll({ from: position, limit: BATCH_EVENTS })) {
+        this.#seen((position = event.position));
+        events.push(event);
+      }
+      if (events.length === 0) return added;
+      await this.#add(events, position);
+      added += events.length;
+    }
+  }
+
+  async #add(events: readonly RecordedEvent[], position: Position): Promise<void> {
+    this.#step();
+    const types = new Set(events.map(({ type }) => type));
+    await this.#transaction([...types], position, async () => {
+      const { run } = this.database;
+      const rowsOf = (event: RecordedEvent) => [event, ...checkedRows(event)];
+      await load(this.database, selected(events, EVERYTHING), 'batch_', { rowsOf });
+      this.#step();
+      await run("INSERT INTO events FROM batch_ WHERE type NOT LIKE '(%'");
+      for (const type of EVENT_VIEWS.filter((each) => types.has(each))) {
+        await run(`INSERT INTO ${quoted(type)} ${rowsOfType(type, 'batch_')}`);
+      }
+      await run(`INSERT INTO listing_ FROM batch_ WHERE type = '${LISTING}'`);
+      this.#step();
+      if (types.has('URLChecked')) await this.#addUrls();
+      await run('DELETE FROM batch_');
+    });
+  }
+
+  /** Listings come before the outcomes of their URLs, many batches ago it may be. */
+  async #addUrls(): Promise<void> {
+    const { run } = this.database;
+    const jobs = `SELECT 'urls-' || (data->>'job_id') FROM batch_ WHERE type = '${OUTCOMES}'`;
+    await run(
+      `CREATE TEMP TABLE checked_ AS FROM batch_ WHERE type = '${OUTCOMES}' UNION ALL FROM listing_ WHERE stream IN (${jobs})`,
+    );
+    await run(
+      `INSERT INTO urls ${rowsOfAnswer(URLS!, (name) => (name === 'events' ? 'checked_' : quoted(name)))}; DROP TABLE checked_`,
+    );
+  }
+
+  async forget(log: Pick<StoredLog, 'deletedStreams'>): Promise<number> {
+    const { run, all, connection } = this.database;
+    await run('DELETE FROM gone_');
+    const appender = await connection.createAppender('gone_');
+    for await (const stream of log.deletedStreams()) {
+      appender.appendVarchar(stream);
+      appender.endRow();
+    }
+    appender.closeSync();
+    const found = await all('SELECT type, count(*) FROM events WHERE stream IN (FROM gone_) GROUP BY type');
+    if (found.length === 0) return 0;
+    this.#step();
+    const types = found.map(([type]) => String(type));
+    await this.#transaction(types, this.position, async () => {
+      // The results of a job go with its listing too: without their URLs they say nothing.
+      await run(`DELETE FROM urls WHERE 'urls-' || job_id IN (FROM gone_)
+        OR position IN (SELECT position FROM URLChecked WHERE stream IN (FROM gone_))`);
+      for (const table of ['events', 'listing_', ...types.filter((type) => TABLES.has(type)).map(quoted)]) {
+        await run(`DELETE FROM ${table} WHERE stream IN (FROM gone_)`);
+      }
+      this.#step();
+    });
+    // Deleted rows are in the file until a checkpoint writes their groups anew.
+    await run('CHECKPOINT');
+    return found.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  async #transaction(types: readonly string[], position: Position, work: () => Promise<void>): Promise<void> {
+    const { run } = this.database;
+    await run('BEGIN');
+    try {
+      await work();
+      const changed = `list_distinct(list_concat(changed, [${types.map(sqlText).join(', ')}]::VARCHAR[]))`;
+      await run(`UPDATE copied SET position = ${sqlText(position)}, changed = ${changed}`);
+      this.#step();
+      await run('COMMIT');
+    } catch (error) {
+      await run('ROLLBACK').catch(() => {});
+      throw error;
+    }
+    this.#step();
+    this.position = position;
+  }
+
+  close(): Promise<void> {
+    return this.database.close();
+  }
+}
+
+/** The tables of a copy that people read. */
+export const COPIED_TABLES: readonly string[] = [...TABLES.keys()].filter((name) => !OWN.includes(name));

@@ -1,0 +1,110 @@
+// A copy has what SQL over the log has, after new events, deleted jobs and kill -9 at each step.
+import { execFile } from 'node:child_process';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { COPIED_TABLES, openCopy } from '../../analysis/copy.ts';
+import { type Database, openDatabase } from '../../analysis/duckdb.ts';
+import { sourceOfLog } from '../../analysis/event-source.ts';
+import { openQuery } from '../../analysis/query.ts';
+import type { StoredLog } from '../../events/event-store.ts';
+import { fillAnalysed } from '../support/analysed-log.ts';
+import { fillLedger } from '../support/audited-ledger.ts';
+import { folder } from '../support/filled-log.ts';
+
+const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
+
+async function rowsIn(rows: AsyncIterable<readonly (readonly unknown[])[]>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const bunch of rows) all.push(...bunch.map((row) => JSON.stringify(row)));
+  return all.sort();
+}
+
+async function assertSame(t: ExecutionContext, log: StoredLog, copy: Database): Promise<void> {
+  const query = await openQuery(sourceOfLog(log), EVERYTHING);
+  for (const name of COPIED_TABLES) {
+    for await (const { rows } of query.answers(`FROM ${name}`)) {
+      t.deepEqual(await rowsIn((await copy.stream(`FROM "${name}"`)).rows), await rowsIn(rows), name);
+    }
+  }
+  await query.close();
+}
+
+async function filled(t: ExecutionContext) {
+  const at = await folder(t);
+  const path = join(at, 'events.db');
+  const log = await openSqliteEventStore({ path });
+  t.teardown(() => log.close());
+  await fillAnalysed(log);
+  return { at, path, log, file: join(at, 'copy.duckdb') };
+}
+
+/** Deletes the streams of a job, as its purge does. */
+async function purge(log: StoredLog, job_id: string): Promise<void> {
+  for (const stream of [`urls-${job_id}`, `checks-${job_id}-0`]) await log.deleteStream(stream);
+}
+
+test('a copy has all tables of the log, adds only what is new, and loses what the log has lost', async (t) => {
+  const { log, file } = await filled(t);
+  const first = await openCopy(file, log);
+  t.is(await first.advance(log), (await Array.fromAsync(log.readAll())).length);
+  t.is(await first.forget(log), 0);
+  await assertSame(t, log, first.database);
+  await first.close();
+
+  await fillLedger(log);
+  await purge(log, 'jan-1');
+  const again = await openCopy(file, log);
+  const news = await Array.fromAsync(log.readAll({ from: again.position }));
+  t.true(news.length > 30);
+  t.is(await again.advance(log), news.length);
+  t.is(await again.forget(log), 2);
+  t.is(await again.advance(log), 0);
+  await assertSame(t, log, again.database);
+  const [left] = await again.database.all("SELECT count(*) FROM urls WHERE job_id = 'jan-1'");
+  t.deepEqual(left, [0]);
+  await again.close();
+});
+
+test('a copy of another log, and a file that is no copy, are refused', async (t) => {
+  const [one, other] = [await filled(t), await folder(t)];
+  const log = await openSqliteEventStore({ path: join(other, 'events.db') });
+  t.teardown(() => log.close());
+  await t.throwsAsync(openCopy(one.file, log), { code: 'no_copy' });
+  await fillLedger(log);
+  await (await openCopy(one.file, one.log)).close();
+  await t.throwsAsync(openCopy(one.file, log), { code: 'no_copy', message: /another log/ });
+  const mine = join(other, 'mine.duckdb');
+  const database = await openDatabase(mine);
+  await database.run('CREATE TABLE mine AS SELECT 1');
+  await database.close();
+  await t.throwsAsync(openCopy(mine, log), { code: 'no_copy', message: /no copy of events/ });
+});
+
+test('a copy that is killed at any step goes on as if it had not been', async (t) => {
+  t.timeout(300_000);
+  const { at, path, log, file } = await filled(t);
+  const before = await openCopy(file, log);
+  await before.advance(log);
+  await before.close();
+  await fillLedger(log);
+  await purge(log, 'jan-2');
+  const program = join(import.meta.dirname, 'copying-until.ts');
+  const run = async (own: string, last: number) =>
+    (await promisify(execFile)(process.execPath, [program, path, own, String(last)])).stdout;
+  const whole = join(at, 'whole.duckdb');
+  await copyFile(file, whole);
+  const steps = Number(await run(whole, -1));
+  t.true(steps > 6, String(steps));
+  for (let last = 0; last < steps; last += 1) {
+    const own = join(at, `${last}.duckdb`);
+    await copyFile(file, own);
+    await t.throwsAsync(run(own, last), { message: /Command failed/ }, `it is killed at step ${last}`);
+    await run(own, -1);
+    const copy = await openCopy(own, log);
+    await assertSame(t, log, copy.database);
+    await copy.close();
+  }
+});
