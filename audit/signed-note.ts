@@ -40,7 +40,10 @@ export function openNoteSigner(name: string, secret: Uint8Array): NoteSigner {
 const keyId = (name: string, public_key: Uint8Array): Buffer =>
   hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(ED25519), public_key]), 'buffer').subarray(0, 4);
 
-/** Returns the text of a note with a signature of the verifier's key; null when it has none. */
+/**
+ * Returns the text of a note with a signature of the verifier's key; null when it has none.
+ * @example textOfNote('ledger\n1\n', 'no verifier') // null
+ */
 export function textOfNote(note: string, verifier: string): string | null {
   const known = parseVerifier(verifier);
   const end = note.lastIndexOf('\n\n');
@@ -123,7 +126,10 @@ export function checkpointText({ origin, tree_size, root_hash, signed_at, billin
 
 const BILLING = /^billing (\d{1,15}) ([A-Za-z0-9+/]{43}=)$/m;
 
-/** Null for a text that is no checkpoint. */
+/**
+ * Null for a text that is no checkpoint.
+ * @example parseCheckpoint('not a checkpoint') // null
+ */
 export function parseCheckpoint(text: string): Omit<Checkpoint, 'signed_at'> | null {
   const [origin, size, root] = text.split('\n');
   const tree_size = Number(size);

@@ -6,6 +6,8 @@ import { knownEncoding, type TextEncoding } from './text-encoding.ts';
 const XML_ENCODING = /\sencoding ?= ?["']([\w.:-]{2,40})/;
 const META_CHARSET = /charset ?= ?["']? ?([\w.:-]{2,40})/i;
 const DECLARED_CHARS = 4096;
+/** Fewer zeros tell nothing: the shortest name of a host has as many letters. */
+const FEWEST_ZEROS = 3;
 /** Of the bytes that are no ASCII, at least this share is valid UTF-8 in a file in which few are damaged. */
 const MOSTLY = 2 / 3;
 
@@ -18,7 +20,7 @@ export async function encodingOf(head: Buffer, is_whole = true): Promise<TextEnc
   const zeros = [0, 0];
   for (let i = 0; i < head.length; i++) if (head[i] === 0) zeros[i & 1]!++;
   // A URL is mostly ASCII: in UTF-16 nearly every other byte of it is zero; in other encodings no byte is.
-  const some = head.length / 32;
+  const some = Math.max(head.length / 32, FEWEST_ZEROS);
   if (zeros[1]! > some && zeros[0]! < zeros[1]! / 8) return 'utf-16le';
   if (zeros[0]! > some && zeros[1]! < zeros[0]! / 8) return 'utf-16be';
   const whole = is_whole ? head : upToWholeCharacter(head);

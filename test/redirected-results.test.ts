@@ -54,8 +54,7 @@ test('results are filtered by their redirects and by whether they may pass, and 
     t.deepEqual(await found('redirect_kind=any&status_codes=404'), ['to-nothing']);
     t.deepEqual(await found('temporary=true'), ['later']);
     t.deepEqual(await found('temporary=false&non_2xx=true'), ['to-nothing', 'gone']);
-    for (const query of ['redirect_kind=perhaps', 'redirect_kind=', 'temporary=perhaps'])
-      t.is((await results(query)).status, 422, query);
+    for (const query of ['redirect_kind=perhaps', 'temporary=perhaps']) t.is((await results(query)).status, 422, query);
 
     const { body } = await results('redirect_kind=mixed');
     t.like(body.items[0], {

@@ -5,7 +5,10 @@ import { OutsideFault, type Witness } from '../../processes/ledger-witness.ts';
 
 const TIMEOUT_MS = 15_000;
 
-/** `url`: `file:///…`, `http://…` or `https://…`. */
+/**
+ * `url`: `file:///…`, `http://…` or `https://…`.
+ * @example openWitness('file:///mnt/heads').name // '/mnt/heads'
+ */
 export function openWitness(url: string): Witness {
   return url.startsWith('file:') ? fileWitness(fileURLToPath(url)) : urlWitness(url);
 }

@@ -1,6 +1,5 @@
 // The engine checks thousands of URLs at a time.
 import type { Outcome } from '../../events/checks.ts';
-import { checkerFault, invalidUrl } from './check.ts';
 import { Job } from './job.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { withoutUser } from './redirects.ts';
@@ -8,6 +7,7 @@ import { Suspects } from './suspects.ts';
 import type { CheckOptions, Engine, EngineParts, EngineSettings, HostOwnership } from './types.ts';
 import { abortError, NotStarted } from './types.ts';
 import { Grants } from './wishes.ts';
+import { checkerFault, invalidUrl } from './without-answer.ts';
 
 export type { CheckOptions, Engine, EngineParts, EngineSettings, HostOwnership } from './types.ts';
 export { NotStarted, Released } from './types.ts';

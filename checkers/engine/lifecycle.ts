@@ -13,7 +13,7 @@
 // A hold ends every check that is not asking, with `NotStarted`; an abort ends every check. The sweep looks at all checks
 // many times a second and enforces their time limits, so that no request needs a timer of its own.
 import { Capacity } from './capacity.ts';
-import { type CheckRules, checkerFault, type Step } from './check.ts';
+import type { CheckRules, Step } from './check.ts';
 import { ChecksInHand } from './checks-in-hand.ts';
 import type { Exchange } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
@@ -29,6 +29,7 @@ import { Scheduler } from './scheduler.ts';
 import { Siblings } from './siblings.ts';
 import { type Remaining, Sweeps, sweepInterval } from './sweeps.ts';
 import { abortError, type EngineParts, type EngineSettings, type HostOwnership, NotStarted } from './types.ts';
+import { checkerFault } from './without-answer.ts';
 
 /**
  * The limit on checks in the engine, absolute and as a multiple of the slots; the larger one counts. It exceeds what a job
