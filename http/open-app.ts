@@ -21,14 +21,7 @@ import type { Documents } from '../readmodels/documents.ts';
 import { jobs } from '../readmodels/jobs.ts';
 import { requestRebuild } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
-import {
-  DependencyFault,
-  type Probe,
-  type ProbedDependencies,
-  probeDependencies,
-  reachServer,
-  within,
-} from '../roles/dependencies.ts';
+import { probeDependencies, within } from '../roles/dependencies.ts';
 import { giveRoleSigns, workOf } from '../roles/role-signs.ts';
 import type { Config } from '../settings/config.ts';
 import { openKeptReplies } from './answers/kept-replies.ts';
@@ -54,8 +47,8 @@ import { openMaintenance } from './maintenance.ts';
 import { openOnce } from './once.ts';
 import { ALL_GROUPS } from './routes/all.ts';
 import { metadataUrl } from './routes/mcp.ts';
+import { identityCheck, probesOf } from './server/outside-probes.ts';
 import { openWatch, PROBES, type ProbeReply } from './server/probes.ts';
-import { NotReady } from './server/readiness.ts';
 import { openServiceStatus } from './service-status.ts';
 
 /** How long a read waits for its client's last change. */
@@ -264,48 +257,6 @@ function frameOptions(
 function publicPlace({ public_url }: Pick<Config, 'public_url'>) {
   const { pathname: path } = new URL(public_url);
   return { https: public_url.startsWith('https:'), path, base_path: path.replace(/\/$/, '') };
-}
-
-const IDENTITY_PROVIDER = 'identity_provider';
-
-/** Without the provider new sign-ins fail; sessions, API keys and the tokens of known keys go on, so that the service stays ready. */
-const identityCheck = ({ states }: ProbedDependencies) => ({
-  async [IDENTITY_PROVIDER]() {
-    const state = states().find(({ name }) => name === IDENTITY_PROVIDER);
-    if (state?.status !== 'away') return;
-    const why = state.reason ?? 'it does not answer';
-    throw new NotReady(`${why}: nobody can sign in, and new tokens are refused; sessions and API keys work`);
-  },
-});
-
-async function reachKeys(reach: NonNullable<Identity['reach']>, signal: AbortSignal): Promise<void> {
-  const status = await reach(signal);
-  if (status !== 200)
-    throw new DependencyFault(`it answers the request for its keys (IDENTITY_JWKS_URL) with ${status}`);
-}
-
-/** What http uses beside the log and the documents. */
-function probesOf(
-  { blob_url, payment_secret_key, payment_api_url }: Config,
-  blobs: Blobs,
-  { reach }: Pick<Identity, 'reach'>,
-): Probe[] {
-  const api_url = payment_api_url ?? 'https://api.stripe.com';
-  return [
-    {
-      ...{ name: 'files', kind: blob_url?.kind ?? 'files' },
-      // There are no such files: a store that answers lists none.
-      ask: async () => {
-        for await (const _ of blobs.list('probes/')) return;
-      },
-    },
-    ...(payment_secret_key === null
-      ? []
-      : [{ name: 'payments', kind: 'stripe', ask: (signal: AbortSignal) => reachServer(api_url, signal) }]),
-    ...(reach
-      ? [{ name: IDENTITY_PROVIDER, kind: 'openid', ask: (signal: AbortSignal) => reachKeys(reach, signal) }]
-      : []),
-  ];
 }
 
 /** Opens the application of a process without the http role: the probes alone. */
