@@ -58,13 +58,14 @@ test('the live status names every process, store and projection, agrees with the
   t.like(await (await fetch(`${service.url}/readyz`)).json(), { status: 'ok' });
 });
 
-test('work in flight is shown with its oldest batch, and roles that do not run are missing', async (t) => {
+test('work in flight is shown with its oldest batch', async (t) => {
   const site = http.createServer(() => {}).listen(0, '127.0.0.1');
   await once(site, 'listening');
   const { port } = site.address() as AddressInfo;
-  const service = await startTestService({ ROLES: 'http,projector,processes', CHECKER_TIMEOUT_MS: '300000' });
+  const service = await startTestService({ CHECKER_TIMEOUT_MS: '300000' });
   t.teardown(async () => {
     await service.stop();
+    site.closeAllConnections();
     site.close();
   });
   const admin = await service.client('root', { is_admin: true });
@@ -77,11 +78,23 @@ test('work in flight is shown with its oldest batch, and roles that do not run a
     return found.work?.urls_in_flight === 50;
   });
   t.like(found.work, { jobs: 1, urls_in_flight: 50, oldest_batch: { job_id: job.job_id } });
-  await until(async () => (await admin.ask('GET', '/admin/services')).body.work.queue_depth > 0);
+});
+
+test('roles that do not run are missing, and what they would do waits', async (t) => {
+  const service = await startTestService({ ROLES: 'http,projector,processes' });
+  t.teardown(() => service.stop());
+  const admin = await service.client('root', { is_admin: true });
+  await admin.upload('http://127.0.0.1:9/waits\n');
+  let found = (await admin.ask('GET', '/admin/services')).body;
+  await until(async () => {
+    found = (await admin.ask('GET', '/admin/services')).body;
+    return found.failed?.length === 1 && found.work?.jobs === 1;
+  });
   t.is(found.status, 'unavailable');
   t.deepEqual(
     found.failed.map(({ check }: { check: string }) => check),
     ['checker'],
   );
+  t.like(found.work, { urls_in_flight: 0, oldest_batch: null });
   t.false(found.processes.some(({ role }: { role: string }) => role === 'checker'));
 });

@@ -63,7 +63,7 @@ test('projections list has the version, the position and the lag of each, and ch
     [...ALL_PROJECTIONS.map(({ name }) => name), 'worker_log'].sort(),
   );
   const of = (name: string) => projections.find(({ projection }: { projection: string }) => projection === name);
-  t.like(of('jobs'), { state: 'live', version: 9, code_version: 9, position: head, lag_events: 0, parked_events: 0 });
+  t.like(of('jobs'), { state: 'live', version: 10, code_version: 10, position: head, lag_events: 0, parked_events: 0 });
   t.like(of('worker_log'), { state: 'unbuilt', version: null, code_version: 1, position: null });
 
   const log = await openFolderLog(DATA_DIR);
