@@ -34,6 +34,7 @@ const KINDS: readonly DocumentKind[] = [
 /** `HYPERLINK "https://…"` of a field. */
 const FIELD = /HYPERLINK\s+"([^"]{1,4096})"/;
 const MAX_PARAGRAPH_CHARS = 1_000_000;
+/** Links that are kept before they are passed on. */
 const MAX_LINKS = 1_000;
 const READING = { has_notes: true, takes_names: false };
 
@@ -108,7 +109,11 @@ async function* paragraphsOf(zip: ZipPackage, part: string, seen: Seen, max_url_
       is_field = name === 'instrText';
       if (name === 'fldSimple') field += attributeOf(attributes, 'instr') ?? '';
       else if (name === 'tab' || name === 'br' || name === 's' || name === 'line-break') text += ' ';
-      if (links.length === MAX_LINKS) return;
+      if (links.length === MAX_LINKS) {
+        page.push({ row: seen.paragraphs + 1, value: links.join('\n') });
+        seen.links += links.length;
+        links = [];
+      }
       const target = targets.get(attributeOf(attributes, 'id') ?? '');
       if ((name === 'hyperlink' || name === 'hlinkClick') && target !== undefined) links.push(target);
       else if (name === 'a' && attributes['xlink:href'] !== undefined) links.push(attributes['xlink:href']);

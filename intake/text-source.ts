@@ -8,6 +8,7 @@ import { encodingOf } from './encoding.ts';
 import { IntakeError, WHAT_IS_READ } from './errors.ts';
 import { assertInflation, tooLarge } from './inflation.ts';
 import type { TextEncoding } from './text-encoding.ts';
+import type { ZipPackage } from './zip-package.ts';
 
 /** Size of a piece: the work on it takes a few milliseconds. */
 export const CHUNK_BYTES = 64 * 1024;
@@ -17,6 +18,8 @@ export interface TextFile {
   path: string;
   /** The number of the part of the ZIP archive at `path` that is the file, from 0. */
   part?: number;
+  /** The archive while it is open for several files. */
+  archive?: { opened: ZipPackage | null };
   is_gzip: boolean;
   /** The most bytes that a compressed file may inflate to. */
   max_inflated_bytes: number;
@@ -48,7 +51,9 @@ export async function wholeOf(file: TextFile, max_bytes: number): Promise<Buffer
 
 /** The bytes in order, inflated; each piece is valid until the next one is asked for. */
 async function* bytesOf(file: TextFile): AsyncGenerator<Buffer> {
-  if (file.part !== undefined) yield* partBytesOf(file, file.part);
+  const opened = file.archive?.opened;
+  if (file.part !== undefined && opened) yield* opened.read(opened.partsLike(/^/)[file.part] ?? '');
+  else if (file.part !== undefined) yield* partBytesOf(file, file.part);
   else if (file.is_gzip) yield* inflatedBytesOf(file);
   else yield* plainBytesOf(file.path);
 }

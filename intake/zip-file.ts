@@ -7,6 +7,7 @@ import type { IntakeLimits } from './limits.ts';
 import { isOds } from './ods.ts';
 import { openText } from './open-text.ts';
 import type { OpenOptions, OtherSheet, Sheet } from './sheet.ts';
+import type { TextFile } from './text-source.ts';
 import { ZipPackage } from './zip-package.ts';
 
 const MANIFEST = 'meta-inf/manifest.xml';
@@ -21,8 +22,8 @@ const MAX_LISTS = 100;
 
 export async function openZipFile(path: string, limits: IntakeLimits, options: OpenOptions): Promise<Sheet> {
   const zip = await ZipPackage.open(path, limits.max_inflated_bytes);
-  let lists: { name: string; part: number }[];
-  let has_others = false;
+  // What is in an archive of thousands of files takes a while to find out.
+  const archive: NonNullable<TextFile['archive']> = { opened: zip };
   try {
     if (await isEncrypted(zip)) throw notRead('protected by a password', 'Save it without a password.');
     const is_ods = await isOds(zip);
@@ -34,12 +35,13 @@ export async function openZipFile(path: string, limits: IntakeLimits, options: O
     }
     const names = is_package ? [] : zip.partsLike(/^/);
     const named = names.flatMap((name, part) => (isNamedLikeList(name) && !HIDDEN.test(name) ? [{ name, part }] : []));
-    lists = named.filter(({ name }) => !NO_TEXT.test(name));
-    has_others = lists.length < named.length;
+    const lists = named.filter(({ name }) => !NO_TEXT.test(name));
+    const has_others = lists.length < named.length;
+    if (lists.length > 0) return await openLists({ path, archive, lists, has_others }, limits, options);
   } finally {
+    archive.opened = null;
     zip.close();
   }
-  if (lists.length > 0) return openLists(path, { lists, has_others }, limits, options);
   return (await import('./workbook.ts')).openWorkbook(path, limits, options);
 }
 
@@ -53,10 +55,15 @@ async function isEncrypted(zip: ZipPackage): Promise<boolean> {
   return false;
 }
 
+interface Lists extends Pick<TextFile, 'path' | 'archive'> {
+  lists: readonly { name: string; part: number }[];
+  /** Whether the archive has files that are not read. */
+  has_others: boolean;
+}
+
 /** The list with the name that `sheet` gives, else the first one with URLs; the others with URLs are named. */
 async function openLists(
-  path: string,
-  { lists, has_others }: { lists: readonly { name: string; part: number }[]; has_others: boolean },
+  { path, archive, lists, has_others }: Lists,
   limits: IntakeLimits,
   options: OpenOptions,
 ): Promise<Sheet> {
@@ -66,7 +73,7 @@ async function openLists(
   const others: OtherSheet[] = [];
   const searched = wanted === null ? lists.slice(0, MAX_LISTS) : lists.filter(({ name }) => sameName(name, wanted));
   for (const { name, part } of searched) {
-    const source = { path, part, is_gzip: false, max_inflated_bytes: limits.max_inflated_bytes };
+    const source = { path, archive, part, is_gzip: false, max_inflated_bytes: limits.max_inflated_bytes };
     try {
       const sheet = await openText(source, name, limits, how);
       if (sheet.url_share === 0 && wanted === null) continue;
@@ -83,6 +90,9 @@ async function openLists(
     const is_searched = wanted !== null || searched.length === lists.length;
     if (has_others || !is_searched || (wanted === null && isUnread(refused))) warnings.push('unread_files');
     return { ...found, other_sheets: others, warnings };
+  }
+  if (refused === null && wanted === null) {
+    throw new IntakeError('no_urls', 'No list of the archive has URLs. Upload one with a URL in each row.');
   }
   throw (
     refused ??

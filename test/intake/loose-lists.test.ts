@@ -1,6 +1,7 @@
 // Files whose syntax is not what its standard says, or has rules of its own for lines, and files that are named and not read.
 import test from 'ava';
 import { parseLooseXml } from '../../intake/loose-xml.ts';
+import { ZipPackage } from '../../intake/zip-package.ts';
 import { cellsOf, failureOf, open, valuesOf, zip } from './uploads.ts';
 
 const A = 'https://a.example.org/1';
@@ -121,4 +122,33 @@ test('of a ZIP archive each list is read, named, or told of', async (t) => {
   t.deepEqual(mixed.warnings, ['unread_files']);
   const broken = await open(t, 'x.zip', await zip({ ...lists(1), 'x.json': '{"a": ["https://a.example.org/2"' }));
   t.deepEqual(broken.warnings, ['unread_files']);
+});
+
+test.serial('an archive is opened once to look at all its lists', async (t) => {
+  const lists = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${i}.csv`, `url\n${A}/${i}\n`]));
+  const content = await zip(lists);
+  const { open: opening } = ZipPackage;
+  t.teardown(() => void (ZipPackage.open = opening));
+  let opened = 0;
+  ZipPackage.open = (...file) => {
+    opened++;
+    return opening.apply(ZipPackage, file);
+  };
+  const sheet = await open(t, 'x.zip', content);
+  t.is(opened, 1);
+  t.deepEqual(
+    (await cellsOf(sheet)).map(({ value }) => value),
+    [`${A}/0`],
+  );
+});
+
+test('an archive of lists without URLs is refused for that', async (t) => {
+  t.is((await failureOf(t, 'x.zip', await zip({ 'a.csv': 'n,url\n1,\n', 'b.csv': 'n,url\n2,\n' }))).code, 'no_urls');
+});
+
+test('thousands of links in a paragraph are all found', async (t) => {
+  const links = Array.from({ length: 2_500 }, (_, i) => `<text:a xlink:href="${A}/${i}">x</text:a>`).join('');
+  const content = `<office:document-content><text:p>${links} and <text:a xlink:href="${B.replace('&', '&amp;')}">y</text:a></text:p></office:document-content>`;
+  const values = await valuesOf(t, 'x.odt', await zip({ mimetype: 'x', 'content.xml': content }));
+  t.is(new Set(values).size, 2_501);
 });
