@@ -12,6 +12,7 @@ import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
 import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
 import { ledgerSignHead } from './ledger-sign-head.ts';
 import { ledgerStatement } from './ledger-statement.ts';
+import { ledgerTrace } from './ledger-trace.ts';
 import { ledgerTrialBalance } from './ledger-trial-balance.ts';
 import { ledgerVerify } from './ledger-verify.ts';
 import { mailsList, mailsSend } from './mails.ts';
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   ledgerVerify,
   ledgerStatement,
   ledgerTrialBalance,
+  ledgerTrace,
   ledgerExport,
   ledgerVerifyExport,
   ledgerHeads,

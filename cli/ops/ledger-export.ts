@@ -42,10 +42,10 @@ export const ledgerExport: Command = {
 export const ledgerVerifyExport: Command = {
   name: 'ledger verify-export',
   arguments: 'FILE',
-  summary: 'audit an exported file: every byte of it, and every rule that `ledger verify` knows',
+  summary: 'audit an exported file by every rule that `ledger verify` knows, and say what of it is proved',
   options: { 'as-of': AS_OF, ...HEADS, grace: GRACE },
   async run(run) {
-    const wanted = { as_of: asOf(run), grace_ms: graceOf(run), heads: await headsOf(run) };
+    const wanted = { of_file: true, as_of: asOf(run), grace_ms: graceOf(run), heads: await headsOf(run) };
     const path = resolve(run.folder, run.arguments[0]!);
     return verify(run, (found) => sourceOfFile(path, found), wanted);
   },

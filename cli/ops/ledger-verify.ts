@@ -58,7 +58,10 @@ export async function verify(
   const since = since_head && (await sinceHead(source, sizesWithin(since_head, forks)));
   const printed = { ...report, found: shown, not_proved: lost, ...(since && { since_head: since }) };
   if (run.json) run.out.write(`${JSON.stringify(printed, null, 2)}\n`);
-  else run.out.write(`${since === null ? '' : textOfSince(since)}${textOf(report, shown, lost)}`);
+  else
+    run.out.write(
+      `${since === null ? '' : textOfSince(since)}${textOf(report, shown, lost, wanted.of_file ? scopeOf(report, kept.length) : '')}`,
+    );
   if (report.violations > 0) return EXIT.violation;
   return report.later > 0 || lost.length > 0 ? EXIT.unknown : EXIT.clean;
 }
@@ -87,6 +90,8 @@ function sizesWithin(head: SignedHead, forks: readonly LogForked[]): SinceSizes 
 }
 
 export interface Wanted {
+  /** The source is a file, whose last line says what of it is proved. */
+  of_file?: boolean;
   as_of: AsOf | null;
   grace_ms: number | undefined;
   /** Heads that the auditor has kept, and the keys that may have signed any; null: those that the heads name. */
@@ -179,7 +184,18 @@ async function listedHeads(source: LedgerSource, as_of: AsOf | null, wrong: Viol
   return listed;
 }
 
-function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly string[]): string {
+/** What a file proves: its sums are made anew by whoever changes it, and heads that somebody has kept are not. */
+function scopeOf({ entries, billing_events }: AuditReport, kept: number): string {
+  if (kept === 0)
+    return '; without a head that you have kept (--head), whoever wrote the file may have made up all of it';
+  const billing = billing_events > 0 ? ` and of ${count(billing_events, 'event')} of payments and subscriptions` : '';
+  return (
+    `; proved by the heads: every field of ${count(entries, 'entry', 'entries')}${billing}, as far as the newest head reaches; ` +
+    'not proved: what jobs and results say, beyond that their numbers fit the entries'
+  );
+}
+
+function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly string[], scope: string): string {
   const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations, later } =
     report;
   const { billing_events, billing_root_hash } = report;
@@ -206,7 +222,9 @@ function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly
           `not judged: ${count(later, 'event')} written by a later version of the service: run the audit of that version`,
         ]
       : []),
-    violations === 0 ? `ok: every rule holds${later > 0 ? ' of the others' : ''}` : `${count(violations, 'violation')}`,
+    violations === 0
+      ? `ok: every rule holds${later > 0 ? ' of the others' : ''}${scope}`
+      : `${count(violations, 'violation')}`,
   ];
   return `${lines.join('\n')}\n`;
 }
