@@ -12,13 +12,15 @@ const OTHER_FAMILY_MS = 300;
 const MAX_ALIAS_QUERIES = 8;
 
 export class FamilyQueries {
-  readonly #rules: QueryRules;
+  #rules: QueryRules;
   readonly #done: (found: Found, asked_last_at: number) => void;
   /** IPv4 comes first, because more machines can reach it. */
   #queries: readonly AddressQuery[] = [];
   #results: (QueryResult | null)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #alias_queries = 0;
+  /** The name that is asked for: at first the one that was wanted, then an alias. */
+  #name = '';
 
   /** Calls `done` once, unless it is closed before. `asked_last_at`: when the last try began, by `performance.now()`. */
   constructor(name: string, rules: QueryRules, done: (found: Found, asked_last_at: number) => void) {
@@ -32,7 +34,13 @@ export class FamilyQueries {
     for (const query of this.#queries) query.close();
   }
 
+  /** Some servers know a name in lower case only: none is absent before it was asked for so. */
+  #mayMistakeCase(): boolean {
+    return this.#rules.is_plain !== true && this.#rules.servers.some(({ keeps_case }) => keeps_case);
+  }
+
   #ask(name: string): void {
+    this.#name = name;
     this.#results = [null, null];
     const answered = (at: number) => (result: QueryResult) => this.#answered(at, result);
     this.#queries = [
@@ -54,6 +62,10 @@ export class FamilyQueries {
     if (alias !== null && fitsMessage(alias) && ++this.#alias_queries <= MAX_ALIAS_QUERIES)
       return void this.#ask(alias);
     const found: Found = alias === null ? combine(results) : { code: 'dns_failed' };
+    if (isAbsent(found) && this.#mayMistakeCase()) {
+      this.#rules = { ...this.#rules, is_plain: true };
+      return void this.#ask(this.#name);
+    }
     this.#done(found, Math.max(...this.#queries.map(({ asked_last_at }) => asked_last_at)));
   }
 }
@@ -65,7 +77,7 @@ const hasAddresses = (result: QueryResult): result is Addresses =>
 
 /** The alias whose addresses no message had. */
 function aliasOf(results: readonly QueryResult[]): string | null {
-  if (results.some(({ kind }) => kind !== 'none')) return null;
+  if (results.some((result) => result.kind === 'missing' || hasAddresses(result))) return null;
   for (const result of results) if (result.kind === 'none' && result.alias !== null) return result.alias;
   return null;
 }
@@ -89,3 +101,4 @@ function combine(results: readonly QueryResult[]): Found {
 }
 
 const absent = (ttl_s: number | null): NoAnswer => ({ code: 'dns_not_found', ...(ttl_s !== null && { ttl_s }) });
+const isAbsent = (found: Found) => found !== 'silent' && 'code' in found && found.code === 'dns_not_found';

@@ -41,7 +41,6 @@ const RCODES = { FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4 } as const;
 const HEADER_BYTES = 12;
 /** Fits into one packet on almost every path (https://www.dnsflagday.net/2020/). */
 const UDP_PAYLOAD_BYTES = 1232;
-const MAX_ALIASES = 16;
 /** Wire bytes of a name, without the root's (RFC 1035, 3.1). */
 const MAX_NAME_BYTES = 254;
 /** References of one name to earlier ones. Real names have a few; a message has room for thousands of names with thousands each. */
@@ -183,8 +182,8 @@ class Records {
     let ttl_s = Number.POSITIVE_INFINITY;
     let aliases = 0;
     for (let next = this.#aliases.get(name); next !== undefined; next = this.#aliases.get(name)) {
-      // A loop, or as good as one.
-      if (++aliases > MAX_ALIASES) return FAILED;
+      // A loop.
+      if (++aliases > this.#aliases.size) return FAILED;
       name = next.to;
       ttl_s = Math.min(ttl_s, next.ttl_s);
     }

@@ -23,6 +23,8 @@ export interface QueryRules {
   /** The wait for the first round; it doubles with each further one, up to a cap. */
   timeout_ms: number;
   tcp_only: boolean;
+  /** Whether each try, and not only those after a first one has failed, is in the oldest form: without EDNS and mixed cases. */
+  is_plain?: boolean;
   /** Called for each message of a server. */
   heard: () => void;
   /** Called when a try has had no answer in its time. */
@@ -74,14 +76,16 @@ export class AddressQuery {
   }
 
   #next(): void {
-    const { servers, attempts, timeout_ms, tcp_only } = this.#rules;
+    const { servers, attempts, timeout_ms, is_plain = false } = this.#rules;
     if (this.#started >= attempts * servers.length) return void this.#end();
     const n = this.#started++;
     const wait_ms = Math.min(timeout_ms * 2 ** Math.floor(n / servers.length), Math.max(LONGEST_TRY_MS, timeout_ms));
     this.asked_last_at = performance.now();
     // A thread that was late first reads the messages that came meanwhile, which it does between a timer and its immediate.
     this.#timer = setTimeout(() => setImmediate(() => this.#unanswered(n)), wait_ms);
-    const attempt = new Try(this.#serverOf(n), this.#name, this.#type, tcp_only, {
+    // Servers, and firewalls before them, fail or say nothing when a form is new to them.
+    const rules = { ...this.#rules, is_plain: is_plain || n >= servers.length };
+    const attempt = new Try(this.#serverOf(n), this.#name, this.#type, rules, {
       heard: () => {
         this.#is_heard = true;
         this.#rules.heard();
@@ -125,6 +129,8 @@ export class AddressQuery {
 type FoundAnswer = Extract<Answer, { kind: 'found' }>;
 type TryResult = Extract<Answer, { kind: 'found' | 'missing' | 'none' | 'failed' }> | 'unreachable' | 'shortage';
 
+type TryRules = Pick<QueryRules, 'tcp_only' | 'is_plain'>;
+
 interface TryOwner {
   /** Called for each message that answers the query. */
   heard(): void;
@@ -138,7 +144,7 @@ class Try {
   readonly server: NameServer;
   readonly #name: string;
   readonly #type: QueryType;
-  readonly #tcp_only: boolean;
+  readonly #rules: TryRules;
   readonly #owner: TryOwner;
   #query: Query;
   #udp: dgram.Socket | null = null;
@@ -147,17 +153,17 @@ class Try {
   #forms = 1;
   #is_closed = false;
 
-  constructor(server: NameServer, name: string, type: QueryType, tcp_only: boolean, owner: TryOwner) {
+  constructor(server: NameServer, name: string, type: QueryType, rules: TryRules, owner: TryOwner) {
     this.server = server;
     this.#name = name;
     this.#type = type;
-    this.#tcp_only = tcp_only;
+    this.#rules = rules;
     this.#owner = owner;
     this.#query = this.#form();
   }
 
   start(): void {
-    if (this.#tcp_only) this.#askOverTcp();
+    if (this.#rules.tcp_only) this.#askOverTcp();
     else this.#askOverUdp();
   }
 
@@ -169,7 +175,9 @@ class Try {
   }
 
   #form(): Query {
-    return queryFor(this.#name, this.#type, { edns: this.server.knows_edns, mixes_case: this.server.keeps_case });
+    const is_plain = this.#rules.is_plain === true;
+    const { knows_edns, keeps_case } = this.server;
+    return queryFor(this.#name, this.#type, { edns: knows_edns && !is_plain, mixes_case: keeps_case && !is_plain });
   }
 
   #askOverUdp(): void {
