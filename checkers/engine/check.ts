@@ -213,7 +213,7 @@ export class Check implements Task {
     const set_cookie = headers['set-cookie'] as string | string[] | undefined;
     if (set_cookie !== undefined) {
       this.#jar ??= new CookieJar();
-      this.#jar.store(this.current, set_cookie, this.#rules.wall());
+      this.#jar.store(this.current, set_cookie, this.#rules.wall(), firstOf(headers, 'date'));
     }
     const cookie = this.#jar?.header(next.url, this.#rules.wall()) ?? null;
     this.#seen ??= new Set([hopKey(this.current, null)]);

@@ -49,6 +49,21 @@ const ROWS: readonly [what: string, from: string, set_cookie: string | string[],
     ],
     ['with a line break', 'http://a.example/', 'k=v\r\nEvil: yes', 'http://a.example/', null],
     ['too long', 'http://a.example/', `k=${'v'.repeat(5000)}`, 'http://a.example/', null],
+    // Hosts that cannot have subdomains of the same site, and name themselves.
+    ['for an IPv4 address', 'http://1.2.3.4/', 'k=v; Domain=1.2.3.4', 'http://1.2.3.4/', 'k=v'],
+    ['for an IPv6 address', 'http://[2001:db8::1]/', 'k=v; Domain=[2001:db8::1]', 'http://[2001:db8::1]/', 'k=v'],
+    ['for a name without a dot', 'http://intranet/', 'k=v; Domain=intranet', 'http://intranet/', 'k=v'],
+    ['for a public suffix', 'http://github.io/', 'k=v; Domain=.github.io', 'http://github.io/', 'k=v'],
+    ['not below a public suffix', 'http://github.io/', 'k=v; Domain=github.io', 'http://a.github.io/', null],
+    ['not for a public suffix above', 'http://a.co.uk/', 'k=v; Domain=co.uk', 'http://a.co.uk/', null],
+    ['of a full name', 'http://a.example.:81/x', 'k=v', 'http://a.example.:81/', 'k=v'],
+    [
+      'with long attributes',
+      'http://a.example/',
+      `k=${'v'.repeat(4090)}; Domain=a.example; Path=/; SameSite=Lax`,
+      'http://a.example/',
+      `k=${'v'.repeat(4090)}`,
+    ],
   ];
 
 for (const [what, from, set_cookie, to, header] of ROWS) {
@@ -56,6 +71,19 @@ for (const [what, from, set_cookie, to, header] of ROWS) {
     t.is(sent(from, set_cookie, to), header);
   });
 }
+
+test('a cookie lives as long as its server means by its own clock', (t) => {
+  const url = new URL('http://a.example/');
+  const set = 'k=v; Expires=Wed, 01 Jan 2020 00:10:00 GMT';
+  const jar = new CookieJar();
+  jar.store(url, set, NOW, 'Wed, 01 Jan 2020 00:00:00 GMT');
+  t.is(jar.header(url, NOW + 9 * 60_000), 'k=v');
+  t.is(jar.header(url, NOW + 11 * 60_000), null);
+  jar.store(url, set, NOW, 'Wed, 01 Jan 2020 00:11:00 GMT');
+  t.is(jar.header(url, NOW), null);
+  jar.store(url, 'k=v; Expires=Fri, 02 Jan 2026 00:00:00 GMT', NOW, 'no date');
+  t.is(jar.header(url, NOW), 'k=v');
+});
 
 test('a jar holds a limited number of cookies', (t) => {
   const cookies = Array.from({ length: 500 }, (_, i) => `c${i}=${'v'.repeat(100)}`);
