@@ -208,7 +208,7 @@ export class Sockets {
       servername: net.isIP(hostname) === 0 ? hostname.replace(/\.$/, '') : '',
       ALPNProtocols: ['http/1.1'],
       // For a URL with an IP address the certificate must name the address.
-      checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(hostname, certificate),
+      checkServerIdentity: (_name, certificate) => identityError(hostname, certificate),
     };
   }
 
@@ -217,6 +217,13 @@ export class Sockets {
     this.#secure_context ??= tls.createSecureContext({ ...AS_BROWSERS, ...(ca === undefined ? {} : { ca }) });
     return this.#secure_context;
   }
+}
+
+/** As browsers do, it ignores the common name of a certificate, where Node reads it when there are no other names. */
+function identityError(hostname: string, certificate: tls.PeerCertificate): Error | undefined {
+  if (certificate.subjectaltname !== undefined) return tls.checkServerIdentity(hostname, certificate);
+  const reason = 'it names none but in its common name, which browsers ignore. Get one with alternative names.';
+  return Object.assign(new Error(reason), { code: 'ERR_TLS_CERT_ALTNAME_INVALID', reason });
 }
 
 /**

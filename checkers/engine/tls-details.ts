@@ -22,6 +22,24 @@ const DETAILS: { readonly [code: string]: string } = {
     'The server knows only versions of TLS that browsers no longer speak. Offer TLS 1.2 or 1.3.',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'The server refuses TLS 1.2 and 1.3. Offer one of them.',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'The server demands a certificate of its clients.',
+  CERT_UNTRUSTED: 'The chain ends at an authority that is not trusted for servers. Get a certificate of a public one.',
+  CERT_REJECTED: 'The authority is not trusted for servers. Get a certificate of a public one.',
+  CERT_CHAIN_TOO_LONG:
+    'The chain has too many certificates. Install only those between the certificate and the public authority.',
+  INVALID_CA:
+    'A certificate in the chain is not one of an authority. Install the chain that belongs to the certificate.',
+  PATH_LENGTH_EXCEEDED:
+    'An authority in the chain may not issue for another one. Install the chain that belongs to the certificate.',
+  ERROR_IN_CERT_NOT_BEFORE_FIELD: 'The certificate has no readable date of its beginning. Get a new one.',
+  ERROR_IN_CERT_NOT_AFTER_FIELD: 'The certificate has no readable date of its end. Get a new one.',
+  UNSPECIFIED: 'The certificate, or one of its chain, has a weak key or signature, or another fault. Get a new one.',
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE:
+    'The server knows none of the versions and ciphers of TLS that browsers offer, or no site of this name.',
+  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'The server has no site, and no certificate, for this name.',
+  ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: 'The server failed in the handshake. Often it has no certificate for this name.',
+  ERR_SSL_TLSV1_ALERT_ACCESS_DENIED: 'The server denies access in the handshake.',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'The server speaks neither HTTP/1.1 nor HTTP/2 over TLS.',
+  ERR_SSL_DH_KEY_TOO_SMALL: 'The key of the server for the exchange is too short. Offer ECDHE, or a longer one.',
 };
 
 interface TlsError {
@@ -46,12 +64,16 @@ export function issuerOfRefused(socket: TLSSocket): string | undefined {
   }
 }
 
-/** What the error says of the server; null where only its code says something. */
-export function tlsDetailOf(error: Error): string | null {
+const BY_ALERT =
+  'The server ended the handshake without saying why. It may demand a certificate of its clients, or have none for this name.';
+
+/** What the error of a failed handshake says of the server. */
+export function tlsDetailOf(error: Error): string {
   const { code = '', reason, issuer } = error as TlsError;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `The certificate is for another name: ${reason ?? 'it names none'}`;
-  const detail = DETAILS[code] ?? null;
+  const said = reason?.replace(/^\w+ alert /, '');
+  const detail = DETAILS[code] ?? (said === undefined ? BY_ALERT : `The handshake failed: ${said}.`);
   if (detail !== LACKS_CHAIN) return detail;
   return `${detail}.${issuer === undefined ? '' : ` Missing: the certificate of "${issuer}".`}`;
 }

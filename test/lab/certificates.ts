@@ -30,17 +30,28 @@ const NAMES = [
   'DNS:TLS-CASE.LAB.TEST',
   'DNS:tls-dot.lab.test.',
   'DNS:*.www.lab.test,DNS:www.lab.test',
+  // No alternative name: the common name alone.
+  'CN:*.lab.test',
 ] as const;
 
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const at = (name: string) => join(folder, name);
   const issue = async (index: number, names: string) => {
     const file = `leaf-${index}`;
+    const common = names.startsWith('CN:') ? names.slice('CN:'.length) : null;
     await writeFile(
       at(`${file}.ext`),
-      `subjectAltName=${names}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n`,
+      `${common === null ? `subjectAltName=${names}\n` : ''}basicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n`,
     );
-    const request = [...NEW_KEY, '-keyout', at(`${file}.key`), '-out', at(`${file}.csr`), '-subj', `/CN=lab ${index}`];
+    const request = [
+      ...NEW_KEY,
+      '-keyout',
+      at(`${file}.key`),
+      '-out',
+      at(`${file}.csr`),
+      '-subj',
+      `/CN=${common ?? `lab ${index}`}`,
+    ];
     await run('openssl', ['req', ...request]);
     const signed = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-days', '90', '-extfile', at(`${file}.ext`)];
     await run('openssl', ['x509', '-req', '-in', at(`${file}.csr`), ...signed, '-out', at(`${file}.pem`)]);

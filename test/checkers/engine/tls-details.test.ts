@@ -33,8 +33,24 @@ for (const [what, cert, ca, error_code, detail] of ROWS) {
   });
 }
 
-test('an error that only its code describes has no words', (t) =>
-  t.is(tlsDetailOf(Object.assign(new Error('?'), { code: 'ERR_SSL_OTHER' })), null));
+const CODES: readonly [code: string, detail: RegExp][] = [
+  ['UNSPECIFIED', /weak key/],
+  ['INVALID_CA', /chain that belongs/],
+  ['CERT_CHAIN_TOO_LONG', /too many/],
+  ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', /ciphers/],
+  ['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', /for this name/],
+  ['ERR_SSL_DH_KEY_TOO_SMALL', /too short/],
+  ['ERR_SSL_OTHER', /without saying why/],
+];
+for (const [code, detail] of CODES) {
+  test(`a result says what ${code} means`, (t) =>
+    t.regex(tlsDetailOf(Object.assign(new Error('?'), { code })), detail));
+}
+
+test('OpenSSL’s reason stands for a failure without words of its own', (t) => {
+  const error = Object.assign(new Error('?'), { code: 'ERR_SSL_OTHER', reason: 'tlsv1 alert user cancelled' });
+  t.is(tlsDetailOf(error), 'The handshake failed: user cancelled.');
+});
 
 const thrown = (): never => {
   throw new Error('Node is another one');

@@ -150,6 +150,7 @@ export const CONNECTIONS: readonly LabCase[] = [
   named('wildcard-alone', 'DNS:*', hostname),
   named('wildcard-of-suffix', 'DNS:*.test', hostname),
   named('address-only', 'IP:127.0.0.1', hostname),
+  named('common-name-only', 'CN:*.lab.test', hostname),
   named('case', 'DNS:TLS-CASE.LAB.TEST'),
   named('dot', 'DNS:tls-dot.lab.test.'),
   handshake(
