@@ -12,7 +12,7 @@ import { firstOf } from './headers.ts';
 import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, protectionOf } from './protection.ts';
-import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop } from './redirects.ts';
+import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop, pathOf } from './redirects.ts';
 import { parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
 import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
@@ -100,7 +100,7 @@ export class Check implements Task {
     this.current = url;
     this.host = url.hostname;
     this.origin = url.origin;
-    this.path = url.pathname + url.search;
+    this.path = pathOf(url);
     this.owner = owner;
     this.group = group;
     this.purpose = purpose;
@@ -232,7 +232,7 @@ export class Check implements Task {
     this.current = url;
     this.host = url.hostname;
     this.origin = url.origin;
-    this.path = url.pathname + url.search;
+    this.path = pathOf(url);
     this.cookie = cookie;
   }
 

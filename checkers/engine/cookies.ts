@@ -31,6 +31,7 @@ export class CookieJar {
       const cookie = Cookie.parse(header, { loose: true });
       if (cookie === undefined || cookie.key.length + cookie.value.length > MAX_PAIR_LENGTH) continue;
       if (cookie.domain !== null && standsAlone(url.hostname, cookie.domain)) cookie.domain = null;
+      if (cookie.path !== null) cookie.path = decoded(cookie.path);
       if (cookie.expires instanceof Date) cookie.expires = new Date(cookie.expires.getTime() + is_late_by_ms);
       this.#jar.setCookieSync(cookie, addressOf(url), { now, ignoreError: true });
     }
@@ -61,6 +62,18 @@ function standsAlone(hostname: string, domain: string): boolean {
 }
 
 /** tough-cookie takes the dot at the end of a full name for a part of another one. */
-function addressOf({ href, hostname, host }: URL): string {
-  return hostname.endsWith('.') ? href.replace(host, host.replace(hostname, hostname.slice(0, -1))) : href;
+function addressOf(url: URL): URL {
+  if (!url.hostname.endsWith('.')) return url;
+  const address = new URL(url);
+  address.hostname = url.hostname.slice(0, -1);
+  return address;
+}
+
+/** tough-cookie compares the Path with the decoded path of a URL. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }

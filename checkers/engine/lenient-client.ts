@@ -135,8 +135,9 @@ export class HeadReader {
   /** What follows the head in its last piece: the beginning of the body. */
   rest: Buffer = Buffer.alloc(0);
 
+  /** Whether nothing came, or nothing after interim responses. */
   get empty(): boolean {
-    return this.#size === 0;
+    return this.#size === this.#from;
   }
 
   /** Returns the final head, 'more' until it is complete, or null when it is malformed or too long. */

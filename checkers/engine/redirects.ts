@@ -55,6 +55,16 @@ function decodeLocation(location: string): string {
   return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
+/**
+ * Path and query, as a request has them. URL leaves out the question mark of an empty query, which a server may tell from none.
+ * @example pathOf(new URL('http://a.example/b?#c')) // '/b?'
+ */
+export function pathOf({ pathname, search, href }: URL): string {
+  return search === '' && href.includes('?') && href.split('#', 1)[0]!.endsWith('?')
+    ? `${pathname}?`
+    : pathname + search;
+}
+
 /** The identity of a request, to tell a loop from a long chain: its URL and its cookies. */
 export function hopKey(url: URL, cookie: string | null): string {
   const href = url.hash === '' ? url.href : url.href.slice(0, -url.hash.length);

@@ -12,6 +12,7 @@ import { startDnsServer } from '../support/dns-server.ts';
 import type { LabCase } from './case.ts';
 import { ANSWERS } from './cases/answers.ts';
 import { CONNECTIONS } from './cases/connections.ts';
+import { KIN } from './cases/kin.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
 import { REPORTED } from './cases/reported.ts';
@@ -24,7 +25,7 @@ import { differs, table, told } from './table.ts';
 const AT_ONCE = 4;
 
 async function main(words: readonly string[]): Promise<number> {
-  const cases = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED].filter(
+  const cases = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN].filter(
     ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
   );
   const folder = await mkdtemp(join(tmpdir(), 'lab-'));

@@ -3,6 +3,7 @@ import test from 'ava';
 import { type LabCase, page } from './case.ts';
 import { ANSWERS } from './cases/answers.ts';
 import { CONNECTIONS } from './cases/connections.ts';
+import { KIN } from './cases/kin.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
 import { REPORTED } from './cases/reported.ts';
@@ -31,7 +32,7 @@ for (const [what, of, ours, theirs, fails] of ROWS) {
 }
 
 test('each case has a name of its own that can be the label of a host', (t) => {
-  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED].map(({ name }) => name);
+  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN].map(({ name }) => name);
   t.is(new Set(names).size, names.length);
   t.deepEqual(
     names.filter((name) => !/^[a-z0-9-]{1,63}$/.test(name)),

@@ -56,6 +56,8 @@ const ROWS: readonly [what: string, from: string, set_cookie: string | string[],
     ['for a public suffix', 'http://github.io/', 'k=v; Domain=.github.io', 'http://github.io/', 'k=v'],
     ['not below a public suffix', 'http://github.io/', 'k=v; Domain=github.io', 'http://a.github.io/', null],
     ['not for a public suffix above', 'http://a.co.uk/', 'k=v; Domain=co.uk', 'http://a.co.uk/', null],
+    ['for a path in percent signs', 'http://a.example/%7Ea/x', 'k=v; Path=/%7Ea', 'http://a.example/%7Ea/y', 'k=v'],
+    ['for a path that cannot be decoded', 'http://a.example/%zz/x', 'k=v; Path=/%zz', 'http://a.example/%zz/y', 'k=v'],
     ['of a full name', 'http://a.example.:81/x', 'k=v', 'http://a.example.:81/', 'k=v'],
     [
       'with long attributes',
