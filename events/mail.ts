@@ -4,7 +4,7 @@ import { uuidV5 } from './ids.ts';
 import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
-const MAIL_KINDS = ['receipt', 'payment_failed', 'plan_ended', 'trial_started', 'job_rerun'] as const;
+export const MAIL_KINDS = ['receipt', 'payment_failed', 'plan_ended', 'trial_started', 'job_rerun'] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
 const about = { user_id: Type.String(), kind: Type.Enum(MAIL_KINDS) };

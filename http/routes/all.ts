@@ -6,6 +6,7 @@ import * as adminBackups from './admin-backups.ts';
 import * as adminGrowth from './admin-growth.ts';
 import * as adminJobList from './admin-job-list.ts';
 import * as adminJobs from './admin-jobs.ts';
+import * as adminMails from './admin-mails.ts';
 import * as adminMaintenance from './admin-maintenance.ts';
 import * as adminPaymentIssues from './admin-payment-issues.ts';
 import * as adminProjections from './admin-projections.ts';
@@ -70,6 +71,7 @@ export const ALL_GROUPS: readonly Group[] = [
     billing.group,
     myPayments.group,
     subscriptions.group,
+    adminMails.group,
     adminPaymentIssues.group,
     paymentWebhook.group,
     sandbox.group,

@@ -87,6 +87,12 @@ export const PAGES: readonly PageRow[] = [
     access: 'admin',
     load: () => import('../pages/admin/payments/page.tsx'),
   },
+  {
+    path: '/admin/mails',
+    title: 'Mails',
+    access: 'admin',
+    load: () => import('../pages/admin/mails/page.tsx'),
+  },
   { path: '/admin/logs', title: 'Worker log', access: 'admin', load: () => import('../pages/admin/logs/page.tsx') },
   { path: '/admin/proxies', title: 'Proxies', access: 'admin', load: () => import('../pages/admin/proxies/page.tsx') },
   {

@@ -7,6 +7,7 @@ const AREAS = [
   { path: '/admin/audit-trail', label: 'Audit trail' },
   { path: '/admin/growth', label: 'Growth' },
   { path: '/admin/payments', label: 'Payments' },
+  { path: '/admin/mails', label: 'Mails' },
   { path: '/admin/revenue', label: 'Revenue' },
   { path: '/admin/retention', label: 'Retention' },
   { path: '/admin/paywall', label: 'Paywall' },
