@@ -20,6 +20,8 @@ export const FOLDERS = {
   // The vocabulary: a read model says what happened in the same words.
   readmodels: ['events', 'time/event-loop.ts'],
   examples: [],
+  // Packages of their own, for programs elsewhere.
+  clients: [],
   commands: ['events', 'audit'],
   // The port of stored files, which keeps backups too, the id of the log, and a set that holds the names of deleted streams in little memory.
   backups: ['events', 'commands/blobs.ts', 'commands/job-blobs.ts', 'commands/log-identity.ts', 'intake/digest-set.ts'],

@@ -11,6 +11,7 @@ const STEPS = [
   'biome check --error-on-warnings .',
   'node .ci/linear-expressions.ts',
   'node .ci/event-catalogue.ts',
+  'node .ci/client-models.ts',
 ];
 
 async function run(step: string): Promise<void> {

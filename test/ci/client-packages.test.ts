@@ -1,0 +1,136 @@
+// The clients, from their packages in empty folders, against a running service.
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import test from 'ava';
+import { MODELS } from '../../.ci/client-models.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { openSite, type Site } from '../support/sites.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+let folder: string;
+let service: TestService;
+let site: Site;
+let env: Record<string, string>;
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clients-'));
+  service = await startTestService();
+  site = await openSite();
+  const { token } = await service.keyHolder('alice');
+  env = { BASE_URL: service.url, API_KEY: token, SITE: site.url };
+  const [tarball, wheel] = (await run(process.execPath, [join(ROOT, '.ci/pack-client.ts'), folder])).trim().split('\n');
+  await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  // Without a registry: the packages need no others.
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball!]);
+  await run('python3', ['-m', 'pip', 'install', '-q', '--no-index', '--no-deps', '--target', 'python', wheel!]);
+});
+test.after.always(async () => {
+  await service?.stop();
+  await site?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const more = { ...env, PYTHONPATH: join(folder, 'python'), PIP_DISABLE_PIP_VERSION_CHECK: '1' };
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: { ...process.env, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const code = await exited;
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')}: ${code}\n${out}\n${err}`);
+  return out;
+}
+
+test('the models are those of the document', async (t) => {
+  for (const [path, wanted] of Object.entries(MODELS)) {
+    t.is(await readFile(join(ROOT, path), 'utf8'), wanted, `${path}: run node .ci/client-models.ts`);
+  }
+});
+
+const WANTED = [
+  ['ok', 'a'],
+  ['broken', null],
+];
+
+/** Signed with the secret, now, and long ago. */
+function signatures(): string[] {
+  return [Date.now(), 0].map((at) => {
+    const t_s = Math.floor(at / 1000);
+    return `t=${t_s},v1=${'0'.repeat(64)},v1=${createHmac('sha256', 'whsec_x').update(`${t_s}.{}`).digest('hex')}`;
+  });
+}
+
+test('the TypeScript package submits, waits, reads everything, and verifies webhooks', async (t) => {
+  await writeFile(
+    join(folder, 'program.ts'),
+    `import { ApiError, isWebhookSigned, type UrlResult, UrlChecker } from 'url-checker-client';
+    const { BASE_URL, API_KEY, SITE } = process.env as Record<string, string>;
+    let sent = 0;
+    const flaky: typeof fetch = async (...args) => {
+      // The first answer is lost.
+      const answer = await fetch(...args);
+      if (sent++ === 0) throw new TypeError('lost');
+      return answer;
+    };
+    const checker = new UrlChecker({ base_url: BASE_URL!, api_key: API_KEY!, fetch: flaky });
+    const job = await checker.submit([{ url: SITE + '/a', ref: 'a' }, SITE + '/status/404', 'no url'], { label: 'ts' });
+    const stopped = await checker.wait(job.job_id, { poll_ms: 20 });
+    const results: UrlResult[] = await Array.fromAsync(checker.results(job.job_id));
+    const rejected = await Array.fromAsync(checker.rejected(job.job_id));
+    const jobs = await Array.fromAsync(checker.jobs({ label: 'ts' }));
+    const code = await checker.job('none').catch((error) => (error instanceof ApiError ? error.code : 'wrong'));
+    const signed = await Promise.all(${JSON.stringify(signatures())}.map((header) => isWebhookSigned('{}', header, 'whsec_x')));
+    console.log(JSON.stringify([stopped.status, results.map(({ verdict, ref }) => [verdict, ref ?? null]), rejected.length, jobs.length, code, signed]));`,
+  );
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const types = [
+    '--noEmit',
+    '--strict',
+    '--target',
+    'esnext',
+    '--module',
+    'nodenext',
+    '--skipLibCheck',
+    '--types',
+    'node',
+  ];
+  await run(process.execPath, [tsc, ...types, '--typeRoots', join(ROOT, 'node_modules/@types'), 'program.ts']);
+  const said = JSON.parse(await run(process.execPath, ['program.ts']));
+  t.deepEqual(said, ['completed', WANTED, 1, 1, 'not_found', [true, false]]);
+});
+
+test('the Python package does the same', async (t) => {
+  await writeFile(
+    join(folder, 'program.py'),
+    `import json, os
+from url_checker_client import ApiError, UrlChecker, is_webhook_signed
+checker = UrlChecker(os.environ["BASE_URL"], os.environ["API_KEY"])
+site = os.environ["SITE"]
+job = checker.submit([{"url": site + "/a", "ref": "a"}, site + "/status/404", "no url"], label="py")
+stopped = checker.wait(job["job_id"], timeout_s=60, poll_s=0.02)
+results = list(checker.results(job["job_id"]))
+rejected = list(checker.rejected(job["job_id"]))
+jobs = list(checker.jobs(label="py"))
+try:
+    code = checker.job("none")["status"]
+except ApiError as error:
+    code = error.code
+signed = [is_webhook_signed(b"{}", header, "whsec_x") for header in ${JSON.stringify(signatures())}]
+print(json.dumps([stopped["status"], [[one["verdict"], one.get("ref")] for one in results], len(rejected), len(jobs), code, signed]))
+`,
+  );
+  t.deepEqual(JSON.parse(await run('python3', ['program.py'])), [
+    'completed',
+    WANTED,
+    1,
+    1,
+    'not_found',
+    [true, false],
+  ]);
+});
