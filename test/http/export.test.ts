@@ -350,7 +350,7 @@ test('a text with a separator of any list, a tab or a quote is quoted, in export
     const cell = `https://a.example/${each}page`;
     const quoted = `"${cell.replaceAll('"', '""')}"`;
     t.is(csvField(cell), quoted);
-    t.is(csvLine([1, cell, true]), `1,${quoted},true\r\n`);
+    t.is(csvLine([1, cell, true]), `1,${quoted},true\n`);
   }
   t.is(csvField('https://a.example/b c'), 'https://a.example/b c');
 });
