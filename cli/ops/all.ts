@@ -9,6 +9,7 @@ import { eventsCount, eventsRead } from './events-read.ts';
 import { eventsTail } from './events-tail.ts';
 import { fsck } from './fsck.ts';
 import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
+import { ledgerJournal } from './ledger-journal.ts';
 import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
 import { ledgerSignHead } from './ledger-sign-head.ts';
 import { ledgerStatement } from './ledger-statement.ts';
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   ledgerStatement,
   ledgerTrialBalance,
   ledgerTrace,
+  ledgerJournal,
   ledgerExport,
   ledgerVerifyExport,
   ledgerHeads,

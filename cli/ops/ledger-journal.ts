@@ -1,0 +1,162 @@
+// `ledger journal`: the ledger as a journal in double entry, for hledger, beancount or a table. Credits are a commodity beside money.
+import { entryOf } from '../../audit/source.ts';
+import type { RecordedEvent } from '../../events/event-store.ts';
+import type { PaymentReceived, PaymentReversed } from '../../events/payment.ts';
+import { categoryOf, idOf } from '../../events/streams.ts';
+import { closing } from '../closing.ts';
+import { type Command, EXIT } from './command.ts';
+import { oneOf } from './events-options.ts';
+import { csvLine } from './events-text.ts';
+import { AS_OF, asOf, FILE, openSource } from './ledger-options.ts';
+import { openOutput } from './output-file.ts';
+
+const FORMATS = ['hledger', 'beancount', 'csv'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** Two postings with one amount: it leaves `from`, and comes to `to`. */
+interface Transaction {
+  date: string;
+  id: string;
+  what: string;
+  from: string;
+  to: string;
+  amount: string;
+  commodity: string;
+  /** Of an entry of the ledger: the user's account, and its balance afterwards. */
+  balance: { account: string; amount: string } | null;
+}
+
+const CREDIT = 'CREDIT';
+const DAY_CHARS = 'yyyy-mm-dd'.length;
+
+export const ledgerJournal: Command = {
+  name: 'ledger journal',
+  summary: 'print the ledger and its payments in double entry: a transaction for each entry, payment and reversal',
+  options: {
+    format: { type: 'string', value: 'FORMAT', means: `${FORMATS.join(', ')} (hledger)` },
+    out: { type: 'string', value: 'FILE', means: 'the file; without it, standard output' },
+    'as-of': AS_OF,
+    file: FILE,
+  },
+  async run(run) {
+    const [format, as_of] = [oneOf(run, 'format', FORMATS), asOf(run)];
+    await using source = closing(await openSource(run));
+    await using output = await openOutput(run, run.values.out as string | undefined);
+    const writer = WRITERS[format]();
+    await output.write(writer.header);
+    const lifted = new Map<string, Transaction>();
+    for await (const event of source.events(['credits', 'payment'], as_of)) {
+      const transaction = categoryOf(event.stream) === 'credits' ? ofEntry(event) : ofMoney(event, lifted);
+      if (transaction !== null) await output.write(writer.textOf(transaction));
+    }
+    await output.finish();
+    return EXIT.clean;
+  },
+};
+
+/** Every tool takes these: no blank, colon or sign in a name. */
+const nameOf = (id: string) => id.replace(/[^A-Za-z0-9-]/g, (each) => `-x${each.codePointAt(0)!.toString(16)}-`);
+const userAccount = (user_id: string) => `Liabilities:Credits:U-${nameOf(user_id)}`;
+
+function ofEntry(event: RecordedEvent): Transaction {
+  const { transaction_type, transaction_id, amount, balance_after } = entryOf(event);
+  const account = userAccount(idOf(event.stream));
+  const other = OTHER_SIDES[transaction_type];
+  // What the service owes is negative, as liabilities are.
+  const [from, to] = amount >= 0 ? [account, other] : [other, account];
+  return {
+    ...{ date: dateOf(event.metadata.at), id: transaction_id, what: transaction_type, from, to },
+    ...{ amount: String(Math.abs(amount)), commodity: CREDIT, balance: { account, amount: String(-balance_after) } },
+  };
+}
+
+const OTHER_SIDES: Readonly<Record<ReturnType<typeof entryOf>['transaction_type'], string>> = {
+  signup_bonus: 'Equity:Credits:Bonus',
+  purchase: 'Equity:Credits:Sold',
+  subscription: 'Equity:Credits:Sold',
+  trial: 'Equity:Credits:Bonus',
+  reservation: 'Equity:Credits:Jobs',
+  refund: 'Equity:Credits:Jobs',
+  release: 'Equity:Credits:Jobs',
+  adjustment: 'Equity:Credits:Adjusted',
+  expiry: 'Equity:Credits:Expired',
+  reversal: 'Equity:Credits:Reversed',
+  restoration: 'Equity:Credits:Reversed',
+  recovery: 'Equity:Credits:Reversed',
+};
+
+/** A payment, a reversal of one, or the end of a reversal; null for other events. A lift that comes before its reversal moves no money. */
+function ofMoney(event: RecordedEvent, reversed: Map<string, Transaction>): Transaction | null {
+  const payment_id = idOf(event.stream);
+  const date = dateOf(event.metadata.at);
+  const [sales, bank] = ['Income:Sales', 'Assets:Payments'];
+  if (event.type === 'PaymentReceived') {
+    const { amount_cents, paid_cents = amount_cents, currency } = event.data as PaymentReceived;
+    return {
+      date,
+      id: payment_id,
+      what: 'payment',
+      from: sales,
+      to: bank,
+      ...money(paid_cents, currency),
+      balance: null,
+    };
+  }
+  const key = `${payment_id}/${(event.data as { reversal_id?: string }).reversal_id}`;
+  if (event.type === 'PaymentReversed') {
+    const { kind, amount_cents, currency } = event.data as PaymentReversed;
+    const made = { date, id: key, what: kind, from: bank, to: sales, ...money(amount_cents, currency), balance: null };
+    reversed.set(key, made);
+    return made;
+  }
+  const of = event.type === 'PaymentReversalLifted' ? reversed.get(key) : undefined;
+  return of === undefined ? null : { ...of, date, what: `${of.what} lifted`, from: sales, to: bank };
+}
+
+/** The smallest unit of a currency is a hundredth of most, and the whole of some. */
+function money(smallest: number, currency: string): Pick<Transaction, 'amount' | 'commodity'> {
+  const { maximumFractionDigits = 2 } = new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions();
+  return {
+    amount: (smallest / 10 ** maximumFractionDigits).toFixed(maximumFractionDigits),
+    commodity: currency.toUpperCase(),
+  };
+}
+
+const dateOf = (at: string) => new Date(at).toISOString().slice(0, DAY_CHARS);
+
+interface Writer {
+  header: string;
+  textOf(transaction: Transaction): string;
+}
+
+const quoted = (text: string) => text.replace(/["\\\n;|]/g, ' ');
+
+const WRITERS: Readonly<Record<Format, () => Writer>> = {
+  hledger: () => ({
+    header: `commodity 1000. ${CREDIT}\n\n`,
+    textOf({ date, id, what, from, to, amount, commodity, balance }) {
+      const posting = (account: string, text: string) => {
+        const assertion = balance?.account === account ? ` = ${balance.amount} ${commodity}` : '';
+        return `    ${account}  ${text} ${commodity}${assertion}\n`;
+      };
+      return `${date} * ${what} | ${quoted(id)}\n${posting(to, amount)}${posting(from, `-${amount}`)}\n`;
+    },
+  }),
+  beancount() {
+    const opened = new Set<string>();
+    return {
+      header: 'option "title" "Credits and payments"\n\n',
+      textOf({ date, id, what, from, to, amount, commodity }) {
+        const opens = [from, to].filter((account) => !opened.has(account) && opened.add(account));
+        const lines = opens.map((account) => `1970-01-01 open ${account}\n`);
+        return `${lines.join('')}${date} * "${what}" "${quoted(id)}"\n  ${to}  ${amount} ${commodity}\n  ${from}  -${amount} ${commodity}\n\n`;
+      },
+    };
+  },
+  csv: () => ({
+    header: csvLine(['date', 'id', 'what', 'account', 'amount', 'commodity']),
+    textOf: ({ date, id, what, from, to, amount, commodity }) =>
+      csvLine([date, id, what, to, Number(amount), commodity]) +
+      csvLine([date, id, what, from, -Number(amount), commodity]),
+  }),
+};
