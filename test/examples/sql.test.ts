@@ -11,6 +11,7 @@ import { opsHere } from '../support/run-ops.ts';
 const FOLDER = join(import.meta.dirname, '../../examples/sql');
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'status-changes-between-jobs.sql': ['--param', 'before=jan-2', '--param', 'after=feb-1'],
+  'sample-of-charges.sql': ['--param', 'seed=audit-2026', '--param', 'size=3'],
 };
 
 /** The rows of each file. */
@@ -63,6 +64,11 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['2026-01-01', 'pack', 'usd', 1, 500, 200, 300],
     ['2026-01-01', 'pro', 'usd', 1, 2900, 0, 2900],
     ['2026-02-01', 'pro', 'usd', 1, 2900, 0, 2900],
+  ],
+  'sample-of-charges.sql': [
+    ['jan-2', 2, 'https://a.example/1', 'ok', '2026-01-20T09:00:39.000Z', '0000000000000019', 'reservation:jan-2'],
+    ['jan-3', 9, 'https://b.example/8', 'ok', '2026-01-06T09:00:09.000Z', '0000000000000029', 'reservation:jan-3'],
+    ['jan-3', 8, 'https://b.example/7', 'ok', '2026-01-06T09:00:09.000Z', '0000000000000029', 'reservation:jan-3'],
   ],
   'soft-404-by-host.sql': [['b.example', 1, 14, 7.1]],
   'status-changes-between-jobs.sql': [
