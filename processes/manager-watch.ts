@@ -11,6 +11,7 @@ export class ManagerWatch {
   #oldest_since: number | null = null;
   #put_off = 0;
   #reason: string | null = null;
+  #sent: { taken: number; refused: number } | null = null;
 
   /** `monotonic`: milliseconds that never go back. */
   constructor(name: ManagerName, monotonic: () => number) {
@@ -42,12 +43,19 @@ export class ManagerWatch {
     this.#put_off = put_off;
   }
 
+  /** A receiver answered what was sent to it. */
+  sent(is_taken: boolean): void {
+    const { taken, refused } = this.#sent ?? { taken: 0, refused: 0 };
+    this.#sent = is_taken ? { taken: taken + 1, refused } : { taken, refused: refused + 1 };
+  }
+
   sign(): ManagerSign {
     const now = this.#now();
     const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round(now - at)));
     const failing_ms = since(this.#failing_since);
     return {
       ...{ name: this.name, failures: this.#failures, failing_ms, put_off: this.#put_off, reason: this.#reason },
+      ...(this.#sent && { sent: this.#sent }),
       // What a pass that fails would have found waits at least since it fails.
       oldest_pending_ms: Math.max(since(this.#oldest_since) ?? 0, failing_ms ?? 0),
     };

@@ -67,6 +67,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   /** Deliveries that cannot be made, because an event of theirs is damaged. */
   const put_off = new PutOff(monotonic);
   let looked_at = Number.NEGATIVE_INFINITY;
+  let watched: ManagerWatch | undefined;
 
   function hasRoom(endpoint_id: string): boolean {
     const held = of_endpoint.get(endpoint_id) ?? 0;
@@ -170,6 +171,8 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       // Without the code of its cause: a want of files for one delivery is no fault of a store.
       throw new Error('the webhook could not be sent', { cause });
     });
+    const { status_code } = answer;
+    watched?.sent(status_code !== null && status_code >= 200 && status_code < 300);
     const outcome = { ...answer, duration_ms: Math.round(monotonic() - began_at) };
     return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;
   }
@@ -202,6 +205,7 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
     pass,
     settled,
     async run(signal, onPass, watch) {
+      watched = watch;
       try {
         while (!signal.aborted) {
           freed = new AbortController();

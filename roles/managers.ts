@@ -51,6 +51,8 @@ export interface ManagerSign {
   put_off: number;
   /** How long the oldest item waits; 0: nothing waits. */
   oldest_pending_ms: number;
+  /** What receivers answered since the process took the work over; absent for managers that send nothing. */
+  sent?: { taken: number; refused: number };
   /** Why the last failure was, without secrets; null: none, or only the log says it. */
   reason: string | null;
 }

@@ -197,7 +197,7 @@ async function storedFindings(documents: ReadDocuments): Promise<Finding[]> {
     found.push({
       wrong: `all ${enabled.length} webhook endpoints fail`,
       do: 'The network of the processes is at fault, not the receivers: let it reach port 443 outside.',
-      runbook: 'managerfails',
+      runbook: 'webhooksallfail',
     });
   const issues = await (await liveReading(documents, paymentIssues)).count({ status: 'open' });
   if (issues > 0)

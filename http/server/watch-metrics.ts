@@ -139,6 +139,12 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
   openCounter(registry, { name: 'manager_failures_total', help, labelNames: ['manager'] }, () =>
     managersOf(roles).map(({ name, failures }) => [{ manager: name }, failures]),
   );
+  const attempts = 'Attempts to deliver webhooks, by what the receiver did, since the process took the work over.';
+  openCounter(registry, { name: 'webhook_attempts_total', help: attempts, labelNames: ['outcome'] }, () =>
+    managersOf(roles).flatMap(({ name, sent = { taken: 0, refused: 0 } }) =>
+      name === 'webhooks' ? Object.entries(sent).map(([outcome, number]) => [{ outcome }, number] as const) : [],
+    ),
+  );
   for (const [name, help, value] of OF_AUDIT) {
     gauge(name, help, [], () => {
       const sign = auditOf(roles);

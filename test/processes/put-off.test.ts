@@ -138,3 +138,10 @@ test('what is put off may be a user, of whom any number of documents stand befor
   t.deepEqual(idsOf(await find('due_at')), ['bob-0', 'carol-0']);
   t.deepEqual(idsOf(await find('_id')), ['bob-0', 'carol-0']);
 });
+
+test('what receivers answered is counted, and those who send nothing have no count', (t) => {
+  const watch = new ManagerWatch('webhooks', () => 0);
+  t.false('sent' in watch.sign());
+  for (const is_taken of [true, false, false]) watch.sent(is_taken);
+  t.deepEqual(watch.sign().sent, { taken: 1, refused: 2 });
+});
