@@ -77,7 +77,9 @@ export const Outcome = Type.Object({
   protection: Nullable(
     Type.String({
       maxLength: MAX_PROTECTION_CHARS,
-      description: 'The bot protection product whose marks the answer bears; null for none.',
+      description:
+        'The bot protection product whose marks the answer bears; `bot_policy` where the site refuses programs by itself, `geo_block` where it ' +
+        'refuses a country, `challenge` for a page that wants a human and names no product; null for none.',
     }),
   ),
   attempts: Type.Integer({
@@ -88,7 +90,8 @@ export const Outcome = Type.Object({
   meta_refresh: Type.Optional(foundUrl("The target of the page's meta refresh; the check does not follow it.")),
   tried_ms: Type.Optional(
     Type.Integer({
-      description: 'Time from the start of the first attempt to the end of the last one. Missing for one attempt.',
+      description:
+        'Milliseconds from the start of the first attempt to the end of the last one. Missing for fewer than two attempts.',
     }),
   ),
   tls_detail: Type.Optional(
@@ -101,7 +104,8 @@ export const Outcome = Type.Object({
   by_circuit: Type.Optional(
     Type.Literal(true, {
       description:
-        'Other URLs of the origin failed again and again, and the failure of its last trial stands for this URL. Missing otherwise.',
+        'True when this URL was not requested, because other URLs of its origin failed again and again: it has the failure of the last of ' +
+        'them. Missing otherwise.',
     }),
   ),
 });

@@ -22,14 +22,16 @@ export const FINDINGS = {
     Type.Enum(REDIRECT_KINDS, {
       type: 'string',
       $id: 'RedirectKind',
-      description: '`permanent`: every redirect is 301 or 308; `temporary`: none is. Missing without `redirects`.',
+      description:
+        '`permanent`: every redirect is 301 or 308, so a link may be replaced by `final_url`; `temporary`: none is; `mixed`: some are. ' +
+        'Missing without `redirects`.',
     }),
   ),
   redirect_changes: Type.Optional(
     Type.Enum(REDIRECT_CHANGES, {
       description:
         'What the redirects change of the URL. `form`: only its scheme, `www.`, a slash at the end or letter case; `address`: more. ' +
-        'Missing without redirects.',
+        'Missing without `redirects`.',
     }),
   ),
 };

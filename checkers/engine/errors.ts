@@ -122,6 +122,10 @@ export function bytesReadAtEnd(error: unknown): number {
   return code === 'UND_ERR_SOCKET' && message === 'other side closed' ? (socket?.bytesRead ?? 0) : 0;
 }
 
+/** Whether the server refused what the client offered in the TLS handshake. */
+export const isHandshakeFailure = (error: unknown): boolean =>
+  (error as { code?: string }).code === 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE';
+
 /** Type of the frame with which a server that speaks only HTTP/2 begins, after three bytes of length. */
 const SETTINGS_FRAME = 4;
 

@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { Placed } from './bag.ts';
 import type { Connection, SecondLook } from './connections.ts';
-import { bytesReadAtEnd, errorCodeOf, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
+import { bytesReadAtEnd, errorCodeOf, isHandshakeFailure, isHttp2Wanted, isShortage, isStrictness } from './errors.ts';
 import { firstOf } from './headers.ts';
 import { MAX_ANSWER_BYTES } from './limits.ts';
 import { tlsDetailOf } from './tls-details.ts';
@@ -166,11 +166,18 @@ export class Exchange implements Dispatcher.DispatchHandler, Placed {
       const code = errorCodeOf(error, this.#phase === 'waiting');
       this.failure = code === 'connection_reset' && this.connection.got_alert ? 'tls_failed' : code;
       if (this.failure.startsWith('tls_')) this.tls_detail = tlsDetailOf(error);
-      if (isHttp2Wanted(error)) this.second_look = 'h2';
+      if (isHttp2Wanted(error) || this.#endsHandshake(error)) this.second_look = 'h2';
       else if (isStrictness(error) || this.#endsInHead(error)) this.second_look = 'lenient';
       this.is_shortage = isShortage(error);
     }
     this.#end(false);
+  }
+
+  /** Whether the server ended the handshake without a reason, as some do that speak HTTP/2 alone: browsers always offer it. */
+  #endsHandshake(error: Error): boolean {
+    const { origin, offers_h2 } = this.connection;
+    if (this.#phase !== 'connecting' || offers_h2 || !origin.startsWith('https:')) return false;
+    return this.failure === 'connection_reset' || isHandshakeFailure(error);
   }
 
   /** Whether the server closed the connection in the middle of the head. */
