@@ -33,15 +33,18 @@ export function readQuery(
 ): { query: Record<string, unknown>; problems: Problem[] } {
   const query: Record<string, unknown> = {};
   const problems: Problem[] = [];
+  const given = new Set<string>();
   for (const [name, text] of new URLSearchParams(search)) {
     const parameter = (Object.hasOwn(schema.properties, name) ? schema.properties[name] : {}) as Parameter;
     if (is_open && ADDED.test(name) && !Object.hasOwn(schema.properties, name)) continue;
     const is_absent = text === '' && !keeps_empty && !parameter.examples?.includes('');
-    if (is_absent && Object.hasOwn(schema.properties, name)) continue;
     const is_list = parameter.type === 'array';
+    const is_repeated = given.has(name) && !is_list;
+    given.add(name);
+    if (is_absent && !is_repeated && Object.hasOwn(schema.properties, name)) continue;
     if (is_list) {
       query[name] = [...((query[name] as unknown[] | undefined) ?? []), coerced(text, parameter.items?.type)];
-    } else if (Object.hasOwn(query, name)) {
+    } else if (is_repeated) {
       problems.push({ loc: ['query', name], msg: 'is given more than once', type: 'repeated' });
     } else {
       define(query, name, coerced(text, parameter.type));

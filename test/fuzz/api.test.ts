@@ -167,6 +167,8 @@ const BY_SECRETS = new Set([
   'POST /subscriptions/{subscription_id}/end',
   'POST /admin/users/{user_id}/subscriptions/{subscription_id}/end',
   'POST /admin/payment-issues/{issue_id}/resolve',
+  // No job of the fuzz lacks credits.
+  'POST /api/v2/jobs/{id}/resume',
 ]);
 
 const urlsOf = (site: string) => {

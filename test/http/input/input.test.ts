@@ -118,7 +118,6 @@ test('query text becomes the type of its schema', async (t) => {
 
 const WRONG_QUERIES: [query: string, loc: string[], type: string][] = [
   ['limit=x', ['query', 'limit'], 'integer_type'],
-  ['limit=', ['query', 'limit'], 'integer_type'],
   ['limit=1e1', ['query', 'limit'], 'integer_type'],
   ['limit=0x1', ['query', 'limit'], 'integer_type'],
   ['limit=1.5', ['query', 'limit'], 'integer_type'],
