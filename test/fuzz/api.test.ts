@@ -169,6 +169,7 @@ const BY_SECRETS = new Set([
   'POST /admin/payment-issues/{issue_id}/resolve',
   // No job of the fuzz lacks credits.
   'POST /api/v2/jobs/{id}/resume',
+  'GET /users/me/payments/{payment_id}/document',
 ]);
 
 const urlsOf = (site: string) => {
