@@ -164,7 +164,15 @@ test('a revoked key fails on its next request', async (t) => {
   const ask = () => fetch(`${service.url}/api/v2/jobs/none`, { headers: { authorization: `Bearer ${made.body.key}` } });
   t.is((await ask()).status, 404);
   const listed = await alice.ask('GET', '/users/me/api-keys');
-  t.deepEqual(Object.keys(listed.body.items[0]).sort(), ['created_at', 'id', 'last_used_at', 'name', 'prefix']);
+  t.deepEqual(Object.keys(listed.body.items[0]).sort(), [
+    'created_at',
+    'expires_at',
+    'id',
+    'last_used_at',
+    'name',
+    'prefix',
+    'scopes',
+  ]);
   t.is((await alice.ask('DELETE', `/users/me/api-keys/${made.body.id}`)).status, 204);
   t.is((await ask()).status, 401);
 });
