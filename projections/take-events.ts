@@ -172,9 +172,10 @@ export async function stateIn(inside: Inside, name: string) {
 /** Removes the parked events that an operator discarded from those that the read model lacks. */
 async function dropDiscarded(target: Target, events: readonly RecordedEvent[], inside: Inside): Promise<void> {
   const { projection, generation, counter } = target;
-  for (const { type, data } of events) {
-    if (type !== DISCARDING) continue;
-    const discarded = data as ParkedEventDiscarded;
+  for (const event of events) {
+    // What other events say is parsed when it is read, or cannot be read.
+    if (event.type !== DISCARDING) continue;
+    const discarded = event.data as ParkedEventDiscarded;
     if (discarded.projection !== projection.name) continue;
     const parked = await inside.collection(parkedEvents);
     const _id = `${projection.name}/${generation}/${discarded.event_id}`;
