@@ -12,7 +12,7 @@ export const FOLDERS = {
   // The limits and defaults that settings change.
   settings: ['intake/limits.ts', 'checkers/engine/limits.ts', 'net'],
   // The port that it implements, and the blocklist that it leaves URLs out by.
-  intake: ['commands/intake.ts', 'events/without-password.ts', 'readmodels', 'time/event-loop.ts'],
+  intake: ['commands/jobs/intake.ts', 'events/without-password.ts', 'readmodels', 'time/event-loop.ts'],
   // The ledger is proven from the log alone.
   audit: ['events'],
   // Exported ledgers and backups are files of events too.
@@ -24,7 +24,13 @@ export const FOLDERS = {
   clients: [],
   commands: ['events', 'audit'],
   // The port of stored files, which keeps backups too, the id of the log, and a set that holds the names of deleted streams in little memory.
-  backups: ['events', 'commands/blobs.ts', 'commands/job-blobs.ts', 'commands/log-identity.ts', 'intake/digest-set.ts'],
+  backups: [
+    'events',
+    'commands/blobs.ts',
+    'commands/jobs/job-blobs.ts',
+    'commands/log-identity.ts',
+    'intake/digest-set.ts',
+  ],
   roles: ['readmodels/documents.ts', 'time'],
   projections: ['events', 'audit/merkle.ts', 'readmodels', 'roles', 'time'],
   // The queue's port and what travels in it: the processes publish the work that the checkers pull.
@@ -62,7 +68,7 @@ export const BESIDES_PORTS = {
   documents: ['time/back-off.ts', 'time/event-loop.ts', 'time/pause.ts'],
   queue: ['time/back-off.ts', 'time/pause.ts'],
   // A link of S3 has the header of a download in it. The setting says what there is to know of a bucket.
-  blobs: ['http/export/file-name.ts', 'settings/blob-url.ts'],
+  blobs: ['http/results/export/file-name.ts', 'settings/blob-url.ts'],
   // Webhooks go where their owners say: there is one address guard, the checker's.
   'webhook-sender': ['addresses', 'dns/lookup', 'errors', 'limits', 'resolver', 'retries'].map(
     (name) => `checkers/engine/${name}.ts`,
@@ -125,6 +131,17 @@ export default {
       comment: 'an adapter imports only its port',
       from: { path: '^adapters/([^/]+)/', pathNot: Object.keys(PORTS).map((adapter) => `^adapters/${adapter}/`) },
       to: { ...project, pathNot: ['^adapters/$1/', OTHER_PORT] },
+    },
+    {
+      name: 'the-frame-knows-no-feature',
+      severity: 'error',
+      comment:
+        'http/frame/ serves all features, so it imports none of them, and no read model but what pages are and the job that a route names',
+      from: { path: '^http/frame/' },
+      to: {
+        path: '^(http|readmodels)/',
+        pathNot: ['^http/frame/', '^readmodels/pages[.]ts$', '^readmodels/jobs/jobs[.]ts$'],
+      },
     },
     {
       name: 'no-cycles',

@@ -1,7 +1,7 @@
 // Holds the events of payments and subscriptions to the signed heads that are of them.
 import type { RecordedEvent } from '../events/event-store.ts';
 import { leafOfBilled } from './billing-leaf.ts';
-import type { Place, Say } from './findings.ts';
+import type { Place, ReportFinding } from './findings.ts';
 import { GrowingTree } from './merkle.ts';
 import type { TreeHead } from './signed-note.ts';
 import type { KnownHead } from './types.ts';
@@ -10,7 +10,7 @@ import type { KnownHead } from './types.ts';
 export function openBillingTree(
   from: { size: number; frontier: readonly string[] },
   heads: readonly KnownHead[],
-  say: Say,
+  say: ReportFinding,
 ) {
   const tree = GrowingTree.from(from.size, from.frontier);
   const known = heads

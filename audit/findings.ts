@@ -46,4 +46,4 @@ export const placeOf = ({
 });
 
 /** Reports a violation. */
-export type Say = (rule: Rule, place: Place, message: string) => void;
+export type ReportFinding = (rule: Rule, place: Place, message: string) => void;

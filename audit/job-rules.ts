@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../events/event-store.ts';
 import type { JobEvent } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { Taken } from './account.ts';
-import { type Place, placeOf, type Say } from './findings.ts';
+import { type Place, placeOf, type ReportFinding } from './findings.ts';
 import type { Spill, SpillMap } from './spill.ts';
 
 interface Reservation extends Taken {
@@ -51,7 +51,7 @@ export interface JobCounts {
 export type KnownJobs = Pick<JobCounts, 'jobs' | 'jobs_purged'>;
 
 /** `in_memory`: the values of each kind in memory. */
-export function openJobRules(spill: Spill, in_memory: number, say: Say, known?: KnownJobs) {
+export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding, known?: KnownJobs) {
   const reservations: SpillMap<Reservation> = spill.map('reservations', in_memory);
   /** The reservations that were voided before they came: an append may be stored after whoever waited for it has given up. */
   const voided: SpillMap<true> = spill.map('voided_reservations', in_memory);

@@ -3,7 +3,7 @@ import type { CreditsEvent } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { PaymentEvent } from '../events/payment.ts';
 import { idOf } from '../events/streams.ts';
-import { type Place, placeOf, type Say } from './findings.ts';
+import { type Place, placeOf, type ReportFinding } from './findings.ts';
 import type { Spill, SpillMap } from './spill.ts';
 
 interface Payment {
@@ -29,7 +29,7 @@ interface Reversals {
 }
 
 /** `in_memory`: the values of each kind in memory. */
-export function openPaymentRules(spill: Spill, in_memory: number, say: Say) {
+export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFinding) {
   const payments: SpillMap<Payment> = spill.map('payments', in_memory);
   const reversals: SpillMap<Reversals> = spill.map('reversals', in_memory);
   /** The payments that want a grant, and those of which the ledger has not taken back what their reversals claim. */

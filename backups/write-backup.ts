@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Blobs } from '../commands/blobs.ts';
-import { jobOfBlob, UPLOADS } from '../commands/job-blobs.ts';
+import { jobOfBlob, UPLOADS } from '../commands/jobs/job-blobs.ts';
 import { logId } from '../commands/log-identity.ts';
 import type { Position, RecordedEvent, StoredLog } from '../events/event-store.ts';
 import { BACKUP_TURN_STREAM, backupStream, jobStream, urlsStream } from '../events/streams.ts';

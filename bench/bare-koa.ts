@@ -8,8 +8,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { JobDocument } from '../readmodels/jobs.ts';
-import type { StoredResult } from '../readmodels/results.ts';
+import type { JobDocument } from '../readmodels/jobs/jobs.ts';
+import type { StoredResult } from '../readmodels/results/results.ts';
 
 export interface BareOptions {
   documents: string;

@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { MAX_PROXIES } from '../events/proxy-list.ts';
+import { proxiesProjection } from '../projections/operations/proxies.ts';
+import { workerLogProjection } from '../projections/operations/worker-log.ts';
 import type { Projection } from '../projections/projection.ts';
-import { proxiesProjection } from '../projections/proxies.ts';
-import { userListProjection } from '../projections/user-list.ts';
-import { workerLogProjection } from '../projections/worker-log.ts';
+import { userListProjection } from '../projections/users/user-list.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
-import { MAX_TROUBLED_DOMAINS } from '../readmodels/proxies.ts';
-import { workerLogLimits } from '../readmodels/worker-log.ts';
+import { MAX_TROUBLED_DOMAINS } from '../readmodels/operations/proxies.ts';
+import { workerLogLimits } from '../readmodels/operations/worker-log.ts';
 import { eventsOf } from './admin.ts';
 import { lots, URLS, urlAt } from './event-loop-urls.ts';
 import { checkedEvent } from './worker-log-events.ts';

@@ -1,10 +1,10 @@
 // The requests of `bench/event-loop.ts` for each route: the largest legal bodies, the heaviest queries, and hostile
 // bodies.
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
-import { resultsTable } from '../http/export/columns.ts';
-import { xlsxOf } from '../http/export/xlsx.ts';
-import type { Place } from '../http/result-place.ts';
-import type { ResultDocument } from '../readmodels/results.ts';
+import { resultsTable } from '../http/results/export/columns.ts';
+import { xlsxOf } from '../http/results/export/xlsx.ts';
+import type { Place } from '../http/results/result-place.ts';
+import type { ResultDocument } from '../readmodels/results/results.ts';
 import type { Filled } from './event-loop-store.ts';
 import { lots, URLS, urlAt } from './event-loop-urls.ts';
 

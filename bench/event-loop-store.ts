@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stamp } from '../commands/aggregate.ts';
 import { MAX_BLOCKED } from '../commands/blocklist.ts';
-import { openCredits } from '../commands/credits.ts';
+import { openCredits } from '../commands/ledger/credits.ts';
 import { idOfShareToken, newShareToken } from '../commands/shares.ts';
 import type { EventStore, ExpectedRevision } from '../events/event-store.ts';
 import { MAX_NOTE_CHARS } from '../events/growth-note.ts';
@@ -16,19 +16,19 @@ import {
   urlsStream,
   webhookEndpointsStream,
 } from '../events/streams.ts';
-import { dayNumbered, dayOf, MAX_DAYS, numberOf } from '../readmodels/calendar.ts';
-import { type DayCountsDocument, idOfDay } from '../readmodels/day-counts.ts';
 import type { Collection, CollectionSpec, Document } from '../readmodels/documents.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
-import { FUNNEL_STEPS, GROWTH, growthCounts } from '../readmodels/growth.ts';
-import { growthNotes, MAX_NOTES } from '../readmodels/growth-notes.ts';
-import { jobs } from '../readmodels/jobs.ts';
-import { PAYWALL, paywallCounts, paywallUsers } from '../readmodels/paywall.ts';
+import { dayNumbered, dayOf, MAX_DAYS, numberOf } from '../readmodels/growth/calendar.ts';
+import { type DayCountsDocument, idOfDay } from '../readmodels/growth/day-counts.ts';
+import { FUNNEL_STEPS, GROWTH, growthCounts } from '../readmodels/growth/growth.ts';
+import { growthNotes, MAX_NOTES } from '../readmodels/growth/growth-notes.ts';
+import { PAYWALL, paywallCounts, paywallUsers } from '../readmodels/growth/paywall.ts';
+import { counterOf, MOVEMENTS, revenueCounts } from '../readmodels/growth/revenue.ts';
+import { jobs } from '../readmodels/jobs/jobs.ts';
 import { inGeneration } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
-import { type ResultDocument, resultId, results } from '../readmodels/results.ts';
-import { counterOf, MOVEMENTS, revenueCounts } from '../readmodels/revenue.ts';
-import { domainId, jobDomains, jobStats, noStats } from '../readmodels/stats.ts';
+import { type ResultDocument, resultId, results } from '../readmodels/results/results.ts';
+import { domainId, jobDomains, jobStats, noStats } from '../readmodels/results/stats.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { openLogger } from '../service/logger.ts';
 import { startService } from '../service/service.ts';

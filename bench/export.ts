@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
-import { resultsTable } from '../http/export/columns.ts';
-import { csvOf } from '../http/export/csv.ts';
-import { xlsxOf } from '../http/export/xlsx.ts';
-import type { Place } from '../http/result-place.ts';
+import { resultsTable } from '../http/results/export/columns.ts';
+import { csvOf } from '../http/results/export/csv.ts';
+import { xlsxOf } from '../http/results/export/xlsx.ts';
+import type { Place } from '../http/results/result-place.ts';
 import type { Collection } from '../readmodels/documents.ts';
 import {
   type ResultDocument,
@@ -18,7 +18,7 @@ import {
   type StoredResult,
   toResult,
   toStored,
-} from '../readmodels/results.ts';
+} from '../readmodels/results/results.ts';
 
 const JOB = '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11';
 const ROWS = 200_000;

@@ -11,7 +11,7 @@ import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event
 import { openLedgerAudit } from '../audit/ledger-audit.ts';
 import { openSource } from '../cli/ops/ledger-options.ts';
 import { metadataOf } from '../commands/aggregate.ts';
-import { type Credits, type CreditsCommand, decide, evolve, initial, seal } from '../commands/credits.ts';
+import { type Credits, type CreditsCommand, decide, evolve, initial, seal } from '../commands/ledger/credits.ts';
 import { foldRange } from '../events/checked-range.ts';
 import type { CreditsEvent } from '../events/credits.ts';
 import type { EventStore, ExpectedRevision, NewEvent } from '../events/event-store.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { openCredits } from '../commands/credits.ts';
+import { openCredits } from '../commands/ledger/credits.ts';
 import { creditsStream } from '../events/streams.ts';
 import { appendLongLedger, counting } from '../test/support/long-ledger.ts';
 

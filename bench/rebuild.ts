@@ -10,7 +10,7 @@ import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documen
 import { openSqliteEventStore } from '../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { identifyLog } from '../commands/log-identity.ts';
 import { ALL_PROJECTIONS } from '../projections/all.ts';
-import { runProjector } from '../projections/projector.ts';
+import { runProjector } from '../projections/projector/projector.ts';
 import { openLeases } from '../roles/leases.ts';
 import { appendCheckedJob } from '../test/support/checked-job.ts';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
-import { jobs as jobDocuments } from '../readmodels/jobs.ts';
+import { jobs as jobDocuments } from '../readmodels/jobs/jobs.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { median, urlsOver } from './loopback-urls.ts';
 import { cpuMs } from './process-cpu.ts';

@@ -12,13 +12,13 @@ import type { Outcome } from '../events/checks.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { batchSize, type JobCreated } from '../events/job.ts';
 import { checksStream, jobStream } from '../events/streams.ts';
-import type { Reply, Route, RouteRequest } from '../http/route.ts';
-import { type Deps, filterOptions, stats } from '../http/routes/job-stats.ts';
-import type { UrlsOf } from '../projections/checked-urls.ts';
-import { jobsProjection } from '../projections/jobs.ts';
+import type { Reply, Route, RouteRequest } from '../http/frame/route.ts';
+import { type Deps, filterOptions, stats } from '../http/results/job-stats.ts';
+import type { UrlsOf } from '../projections/jobs/checked-urls.ts';
+import { jobsProjection } from '../projections/jobs/jobs.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { type JobDocument, jobs } from '../readmodels/jobs.ts';
-import { jobDomains, jobResponseTimes, jobStats } from '../readmodels/stats.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs/jobs.ts';
+import { jobDomains, jobResponseTimes, jobStats } from '../readmodels/results/stats.ts';
 import { median } from './loopback-urls.ts';
 
 export interface StatsBench {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
-import { LOG_STATE, logStates } from '../readmodels/log-segments.ts';
+import { LOG_STATE, logStates } from '../readmodels/operations/log-segments.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { whileHeld } from '../roles/holding.ts';
 import { openLeases } from '../roles/leases.ts';

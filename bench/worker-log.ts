@@ -9,10 +9,10 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { openMongoDocuments } from '../adapters/documents/mongodb/mongodb-documents.ts';
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
-import { workerLogProjection } from '../projections/worker-log.ts';
+import { workerLogProjection } from '../projections/operations/worker-log.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
+import { type LogFilter, openWorkerLog, workerLogLimits } from '../readmodels/operations/worker-log.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { type LogFilter, openWorkerLog, workerLogLimits } from '../readmodels/worker-log.ts';
 import { watchTurns } from './turns.ts';
 import { checkedEvent } from './worker-log-events.ts';
 

@@ -1,6 +1,6 @@
 // URLs of a batch that this checker works on; others of the batch may be another checker's. It checks them in any order and records their
 // outcomes a second or two after they are found. Later messages may bring more URLs, and a held batch continues when its job resumes.
-import { EMPTY_BATCH, type RecordedBatch } from '../commands/record-checks.ts';
+import { EMPTY_BATCH, type RecordedBatch } from '../commands/jobs/record-checks.ts';
 import type { Outcome } from '../events/checks.ts';
 import { NotStarted, Released } from './engine/engine.ts';
 import type { WorkRange } from './work.ts';

@@ -5,13 +5,13 @@ import { uptime } from 'node:os';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { Jobs } from '../commands/job.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
 import { checkerActor, type Outcome } from '../events/checks.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import { pause } from '../time/pause.ts';
+import { BatchesInHand } from './batches-in-hand.ts';
 import { Bag, type Placed } from './engine/bag.ts';
 import type { Engine } from './engine/engine.ts';
-import { Hands } from './hands.ts';
 import { joinCheckers } from './membership.ts';
 import type { Consumer, Delivery, Queue } from './queue.ts';
 import { createRetry } from './retry.ts';
@@ -103,7 +103,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     ...{ log, jobs, engine, logger, signal, retry, context, began_at, standing },
     ...(checked && { checked }),
   };
-  const hands = new Hands(working);
+  const hands = new BatchesInHand(working);
   const in_hand = new Bag<InHandDelivery>();
   let urls_a_message = URLS_A_MESSAGE;
   /** Failures by message id. The delivery count is no measure, because crashes raise it too. */

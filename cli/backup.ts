@@ -18,7 +18,7 @@ import { storeFaultOf } from '../events/store-faults.ts';
 import { personalKeyStream } from '../events/streams.ts';
 import { performBackup } from '../processes/backups.ts';
 import { openRemovals } from '../processes/removals.ts';
-import { openBackupProgress } from '../readmodels/backups.ts';
+import { openBackupProgress } from '../readmodels/operations/backups.ts';
 import { whileHeld } from '../roles/holding.ts';
 import { openLeases } from '../roles/leases.ts';
 import { embeddedStores } from '../service/data-dir.ts';

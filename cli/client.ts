@@ -6,7 +6,7 @@ import { blob } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, FormData, fetch, type RequestInit, type Response } from 'undici';
-import type { ListReading } from '../commands/intake.ts';
+import type { ListReading } from '../commands/jobs/intake.ts';
 import type { JobStatus } from '../events/job.ts';
 
 export interface JobView {

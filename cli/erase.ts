@@ -1,7 +1,7 @@
 // Erases a user: npm run erase -- --user ID. The processes of the service carry it out; it may run meanwhile, or start later.
 import '../service/private-files.ts';
 import { randomUUID } from 'node:crypto';
-import { openErasures } from '../commands/user.ts';
+import { openErasures } from '../commands/users/user.ts';
 import { openLogger } from '../service/logger.ts';
 import { openStores } from '../service/stores.ts';
 import { readConfig } from '../settings/config.ts';

@@ -5,16 +5,17 @@ import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { DocumentsNotReady } from '../readmodels/read-models.ts';
-import { compressAnswers } from './answers/compression.ts';
-import { allowOrigins } from './answers/cors.ts';
-import { openReadYourWrites, POSITION_HEADER, positionProblem } from './answers/read-your-writes.ts';
-import { answerEarly, onceClosed, writeJson, writeReply } from './answers/replies.ts';
-import { securityHeaders } from './answers/security-headers.ts';
 import { apiOf } from './apis/all.ts';
-import type { Api } from './apis/api.ts';
 import { type AccessOptions, authenticate, findJob } from './callers/access.ts';
 import { contextOf } from './callers/command-context.ts';
 import { assertScope } from './callers/scopes.ts';
+import { type SystemOptions, systemRoutes } from './docs/system.ts';
+import { compressAnswers } from './frame/answers/compression.ts';
+import { allowOrigins } from './frame/answers/cors.ts';
+import { openReadYourWrites, POSITION_HEADER, positionProblem } from './frame/answers/read-your-writes.ts';
+import { answerEarly, onceClosed, writeJson, writeReply } from './frame/answers/replies.ts';
+import { securityHeaders } from './frame/answers/security-headers.ts';
+import type { Api } from './frame/api.ts';
 import {
   assertResultsKept,
   BEHIND,
@@ -23,23 +24,22 @@ import {
   retryLater,
   toHttpError,
   ValidationError,
-} from './errors.ts';
-import type { Forward, Forwarding } from './forwarding.ts';
-import { readJson, readRaw } from './input/bodies.ts';
-import { withList } from './input/list-bodies.ts';
-import { compileRoute, type RouteChecks } from './input/route-checks.ts';
-import { type UploadLimits, withUpload } from './input/uploads.ts';
-import type { HeavyRequest, HeavyRequests } from './limits/heavy-requests.ts';
-import type { Admitted } from './limits/rate-limits.ts';
-import type { RawBodies } from './limits/raw-bodies.ts';
-import type { Maintenance } from './maintenance.ts';
-import { isOfAnother, noSuchRoute } from './no-such-route.ts';
-import type { Caller, Reply, Route, RouteRequest } from './route.ts';
-import { type SystemOptions, systemRoutes } from './routes/system.ts';
-import { Router } from './server/node-http.ts';
-import { type ObserveOptions, observe, type RequestState } from './server/observe.ts';
-import { restTurn } from './server/turns.ts';
-import { type Asked, contextWithin } from './within.ts';
+} from './frame/errors.ts';
+import type { Forward, Forwarding } from './frame/forwarding.ts';
+import { readJson, readRaw } from './frame/input/bodies.ts';
+import { withList } from './frame/input/list-bodies.ts';
+import { compileRoute, type RouteChecks } from './frame/input/route-checks.ts';
+import { type UploadLimits, withUpload } from './frame/input/uploads.ts';
+import type { HeavyRequest, HeavyRequests } from './frame/limits/heavy-requests.ts';
+import type { Admitted } from './frame/limits/rate-limits.ts';
+import type { RawBodies } from './frame/limits/raw-bodies.ts';
+import type { Maintenance } from './frame/maintenance.ts';
+import { isOfAnother, noSuchRoute } from './frame/no-such-route.ts';
+import { Router } from './frame/node-http.ts';
+import { type ObserveOptions, observe, type RequestState } from './frame/observe.ts';
+import type { Caller, Reply, Route, RouteRequest } from './frame/route.ts';
+import { restTurn } from './frame/turns.ts';
+import { type Asked, contextWithin } from './frame/within.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
   uploads: UploadLimits;

@@ -1,32 +1,32 @@
 // A group of routes: it declares the dependencies of its handlers and takes them from the parts of the service.
 import type { Logger } from 'pino';
-import type { Accounts } from '../commands/accounts.ts';
 import type { Blobs } from '../commands/blobs.ts';
-import type { CreditsLedger } from '../commands/credits.ts';
-import type { Jobs } from '../commands/job.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import type { Submissions } from '../commands/jobs/submit.ts';
+import type { CreditsLedger } from '../commands/ledger/credits.ts';
 import type { ReadProxyList } from '../commands/proxy-list.ts';
-import type { Submissions } from '../commands/submit.ts';
+import type { Accounts } from '../commands/users/accounts.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { Blocklist } from '../intake/blocklist.ts';
-import type { BackupProgressStore } from '../readmodels/backups.ts';
 import type { CollectionSpec, Document } from '../readmodels/documents.ts';
+import type { BackupProgressStore } from '../readmodels/operations/backups.ts';
 import type { Follower, ProjectionState, RebuildRequest } from '../readmodels/projection-state.ts';
 import type { LiveCollection, ReadModels } from '../readmodels/read-models.ts';
 import type { Config } from '../settings/config.ts';
-import type { KeptReplies } from './answers/kept-replies.ts';
+import type { PaymentProvider } from './billing/payments.ts';
 import type { JobFinder } from './callers/access.ts';
 import type { Identity } from './callers/identity.ts';
 import type { BrowserSessions } from './callers/sessions.ts';
-import type { ConsoleFiles } from './console-files.ts';
-import type { Followers } from './followers.ts';
-import type { InFlight } from './in-flight.ts';
-import type { JobWatch } from './job-watch.ts';
-import type { RateCounters } from './limits/rate-counters.ts';
-import type { Maintenance } from './maintenance.ts';
-import type { PaymentProvider } from './payments.ts';
-import type { Route } from './route.ts';
-import type { ServiceStatus } from './service-status.ts';
-import type { TargetGuard } from './webhook-targets.ts';
+import type { ConsoleFiles } from './console/console-files.ts';
+import type { KeptReplies } from './frame/answers/kept-replies.ts';
+import type { RateCounters } from './frame/limits/rate-counters.ts';
+import type { Maintenance } from './frame/maintenance.ts';
+import type { Route } from './frame/route.ts';
+import type { InFlight } from './jobs/in-flight.ts';
+import type { JobWatch } from './jobs/job-watch.ts';
+import type { ServiceStatus } from './operations/service-status.ts';
+import type { Followers } from './server/followers.ts';
+import type { TargetGuard } from './webhooks/webhook-targets.ts';
 
 /** The parts that several groups use. A group opens in its own `wire` function what it alone uses. */
 export interface Parts {

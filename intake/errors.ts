@@ -1,5 +1,5 @@
 // The reasons why an upload or a list cannot become a job: one error class, its codes, and what each code means.
-import type { IntakeRefusal, RowIssue } from '../commands/intake.ts';
+import type { IntakeRefusal, RowIssue } from '../commands/jobs/intake.ts';
 import { listOfFormats } from './formats.ts';
 
 export const INTAKE_ERROR_CODES = {

@@ -1,5 +1,5 @@
 // Implements the commands' `Intake` port: reads the URLs of a job from a file or a list, and applies the current blocklist.
-import type { Intake } from '../commands/intake.ts';
+import type { Intake } from '../commands/jobs/intake.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { ClassifyOptions } from './classify-url.ts';
 import { collectPages, submitList } from './collect-urls.ts';

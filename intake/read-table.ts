@@ -1,5 +1,5 @@
 // Reads an uploaded table again, whole: every row with all its cells, as a spreadsheet shows them.
-import type { JobTable } from '../commands/intake.ts';
+import type { JobTable } from '../commands/jobs/intake.ts';
 import { readRecords } from './csv-records.ts';
 import { IntakeError } from './errors.ts';
 import { DECLARATION } from './find-layout.ts';

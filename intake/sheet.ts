@@ -1,5 +1,5 @@
 // The interface of an opened upload of any format.
-import type { JobTable, ListReading } from '../commands/intake.ts';
+import type { JobTable, ListReading } from '../commands/jobs/intake.ts';
 import type { InvalidReason } from './classify-url.ts';
 import { columnNotFound } from './errors.ts';
 import { isAmbiguous, lettersOfColumn, type NamedColumn, type UrlColumn } from './find-column.ts';

@@ -9,7 +9,11 @@ import type { BackupCommand, Backups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import type { StoredLog } from '../events/event-store.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
-import { type BackupDocument, type BackupProgressStore, backups as backupDocuments } from '../readmodels/backups.ts';
+import {
+  type BackupDocument,
+  type BackupProgressStore,
+  backups as backupDocuments,
+} from '../readmodels/operations/backups.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { passOnMoves } from './passes.ts';
 import type { Removals } from './removals.ts';

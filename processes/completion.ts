@@ -1,13 +1,13 @@
 // Completes jobs whose URLs are all checked, and pauses jobs that have used their credits.
 import type { CommandContext, Done } from '../commands/aggregate.ts';
-import type { Jobs } from '../commands/job.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
 import { brokenOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { checksStream } from '../events/streams.ts';
-import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { jobStats, type StatsDocument } from '../readmodels/stats.ts';
+import { jobStats, type StatsDocument } from '../readmodels/results/stats.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 
 /** Statistics in one read: each document has up to 500 domains. */

@@ -16,7 +16,7 @@ import { BEGINNING, type Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
 import { EventFromLater } from '../events/unreadable.ts';
 import type { UrlListing } from '../events/url-listing.ts';
-import type { JobDocument } from '../readmodels/jobs.ts';
+import type { JobDocument } from '../readmodels/jobs/jobs.ts';
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import { MAX_HANDED_OUT_JOBS, type WorkSign } from '../roles/role-signs.ts';
 import { Flight, progressOf, type Range } from './flights.ts';

@@ -4,9 +4,9 @@ import type { CommandContext } from '../commands/aggregate.ts';
 import type { DomainChecks } from '../commands/domain-checks.ts';
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { jsonBytes, runsOf } from '../events/event-store.ts';
-import { type JobDocument, jobs } from '../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../readmodels/jobs/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/stats.ts';
+import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/results/stats.ts';
 import { type AnyManager, type Done, processManager } from './process-manager.ts';
 
 /** A part of domains has at most this many bytes, so that it fits an append. Each run cuts the parts at the same places. */

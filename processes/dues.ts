@@ -1,12 +1,12 @@
 // What is due at a time: lots of credits expire, the grace of unpaid subscriptions ends, and trials begin. The ledger and the subscription
 // decide: a second pass, or one over stale documents, changes nothing.
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { CreditsLedger } from '../commands/credits.ts';
-import type { Subscriptions } from '../commands/subscription.ts';
-import type { Trials } from '../commands/trial.ts';
+import type { Subscriptions } from '../commands/billing/subscription.ts';
+import type { Trials } from '../commands/billing/trial.ts';
+import type { CreditsLedger } from '../commands/ledger/credits.ts';
 import type { Position } from '../events/event-store.ts';
-import { creditLots } from '../readmodels/credits.ts';
-import { subscriptions as subscriptionDocuments } from '../readmodels/subscriptions.ts';
+import { creditLots } from '../readmodels/billing/credits.ts';
+import { subscriptions as subscriptionDocuments } from '../readmodels/billing/subscriptions.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 
 const AT_ONCE = 500;

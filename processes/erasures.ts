@@ -2,9 +2,9 @@
 // and at last destroys the key of their personal data. Each pass asks what is left, so that it may run again, in whole or in part.
 import { LRUCache } from 'lru-cache';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { DeleteJob } from '../commands/delete-job.ts';
-import type { Jobs } from '../commands/job.ts';
-import type { Erasures } from '../commands/user.ts';
+import type { DeleteJob } from '../commands/jobs/delete-job.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import type { Erasures } from '../commands/users/user.ts';
 import type { WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { hasEnded } from '../events/job.ts';
@@ -12,10 +12,10 @@ import { isOfStore } from '../events/store-faults.ts';
 import { personalKeyStream } from '../events/streams.ts';
 import type { SubscriptionStatus } from '../events/subscription.ts';
 import { isOfSandbox } from '../events/subscription-state.ts';
-import { erasures as erasureDocuments } from '../readmodels/erasures.ts';
-import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs.ts';
+import { subscriptions as subscriptionDocuments } from '../readmodels/billing/subscriptions.ts';
+import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { subscriptions as subscriptionDocuments } from '../readmodels/subscriptions.ts';
+import { erasures as erasureDocuments } from '../readmodels/users/erasures.ts';
 import { webhookEndpoints } from '../readmodels/webhooks.ts';
 import { DependencyFault } from '../roles/dependencies.ts';
 import { inParallel } from './in-parallel.ts';

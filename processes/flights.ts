@@ -1,7 +1,7 @@
 // A job's URLs that are taken from its list and not done yet, by the job's document. Each batch is read once, and its URLs wait here for a
 // message to the checker that has their hosts. Without effects.
-import { type Done, doneWithin, isDone, leading } from '../readmodels/batch-progress.ts';
-import type { JobDocument } from '../readmodels/jobs.ts';
+import { type Done, doneWithin, isDone, leading } from '../readmodels/jobs/batch-progress.ts';
+import type { JobDocument } from '../readmodels/jobs/jobs.ts';
 
 /** URLs of a batch that are to be read from the list. */
 export interface Range {

@@ -5,7 +5,7 @@ import { BILLED, isBilled, leafOfBilled } from '../audit/billing-leaf.ts';
 import { GrowingTree, leafOf } from '../audit/merkle.ts';
 import type { TreeHead } from '../audit/signed-note.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { LedgerHeads } from '../commands/ledger-heads.ts';
+import type { LedgerHeads } from '../commands/ledger/ledger-heads.ts';
 import type { CreditsEvent } from '../events/credits.ts';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';

@@ -6,7 +6,7 @@ import { openIdempotencyKeys } from '../commands/idempotency.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import { openUrlListing } from '../events/url-listing.ts';
-import { jobs } from '../readmodels/jobs.ts';
+import { jobs } from '../readmodels/jobs/jobs.ts';
 import type { ManagerName } from '../roles/managers.ts';
 import { pause } from '../time/pause.ts';
 import { runBackups } from './backups.ts';

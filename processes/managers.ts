@@ -1,13 +1,14 @@
 // The process managers that find documents and work on each: all of them, with what they need.
-import { openDeleteJob } from '../commands/delete-job.ts';
+
+import { openSubscriptions } from '../commands/billing/subscription.ts';
+import { openTrials } from '../commands/billing/trial.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
+import { openDeleteJob } from '../commands/jobs/delete-job.ts';
 import { openMails } from '../commands/mail.ts';
-import { openSubscriptions } from '../commands/subscription.ts';
-import { openTrials } from '../commands/trial.ts';
-import { openErasures } from '../commands/user.ts';
+import { openErasures } from '../commands/users/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
-import { endedJob, jobs } from '../readmodels/jobs.ts';
+import { endedJob, jobs } from '../readmodels/jobs/jobs.ts';
 import { ceilings, completion } from './completion.ts';
 import { contextOf } from './context-of.ts';
 import { domainChecks } from './domain-checks.ts';

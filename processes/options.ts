@@ -2,14 +2,14 @@
 import type { Logger } from 'pino';
 import type { Queue } from '../checkers/queue.ts';
 import type { Blobs } from '../commands/blobs.ts';
-import type { CreditsLedger } from '../commands/credits.ts';
-import type { Jobs } from '../commands/job.ts';
-import type { LedgerHeads } from '../commands/ledger-heads.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import type { CreditsLedger } from '../commands/ledger/credits.ts';
+import type { LedgerHeads } from '../commands/ledger/ledger-heads.ts';
 import type { EventStore, StoredLog } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
-import type { BackupProgressStore } from '../readmodels/backups.ts';
+import type { BackupProgressStore } from '../readmodels/operations/backups.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import type { Say } from '../roles/holding.ts';
+import type { ReportState } from '../roles/holding.ts';
 import type { LeaseKeeper } from '../roles/leases.ts';
 import type { ManagerSign } from '../roles/managers.ts';
 import type { Retention } from './backups.ts';
@@ -59,7 +59,7 @@ export interface ProcessesOptions {
   trial_credits: number;
   logger: Logger;
   signal: AbortSignal;
-  say?: Say;
+  say?: ReportState;
   /** Gets the function that tells of the managers. */
   managing?: (signs: () => ManagerSign[]) => void;
   /** Gets the function that tells of the work in flight. */

@@ -3,8 +3,8 @@
 import type { Logger } from 'pino';
 import type { InHand } from '../checkers/work.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { Jobs } from '../commands/job.ts';
-import { readBatch } from '../commands/record-checks.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import { readBatch } from '../commands/jobs/record-checks.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
 import { jobStream } from '../events/streams.ts';

@@ -3,11 +3,11 @@
 // of results, so that a replay of the log always makes the same documents. Every step may run again, in whole or in part.
 import { type CommandContext, notRefused } from '../commands/aggregate.ts';
 import type { Blobs } from '../commands/blobs.ts';
-import type { JobCommand, Jobs } from '../commands/job.ts';
-import { leftOutKey } from '../commands/job-blobs.ts';
+import type { JobCommand, Jobs } from '../commands/jobs/job.ts';
+import { leftOutKey } from '../commands/jobs/job-blobs.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { checksStream, personalKeyStream, urlsStream } from '../events/streams.ts';
-import { type PurgeDocument, purges } from '../readmodels/purges.ts';
+import { type PurgeDocument, purges } from '../readmodels/jobs/purges.ts';
 import { inParallel } from './in-parallel.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 import type { PutOff } from './put-off.ts';

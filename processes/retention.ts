@@ -1,11 +1,11 @@
 // Ends the time for which the results of ended jobs are kept. The event carries all that the statistics show, so that these survive; the
 // purge then removes the results as it removes those of deleted jobs.
 import { type CommandContext, notRefused } from '../commands/aggregate.ts';
-import type { Jobs } from '../commands/job.ts';
-import { jobs } from '../readmodels/jobs.ts';
-import { purges } from '../readmodels/purges.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import { jobs } from '../readmodels/jobs/jobs.ts';
+import { purges } from '../readmodels/jobs/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { jobDomains, jobResponseTimes, jobStats, noStats, summaryOf } from '../readmodels/stats.ts';
+import { jobDomains, jobResponseTimes, jobStats, noStats, summaryOf } from '../readmodels/results/stats.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 import { firstOthers, type PutOff } from './put-off.ts';
 

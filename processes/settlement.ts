@@ -1,9 +1,9 @@
 // Refunds the credits that ended jobs did not use: `max(0, allocated - completed)`, once for each job.
 import type { CommandContext } from '../commands/aggregate.ts';
-import type { CreditsLedger } from '../commands/credits.ts';
-import type { Jobs } from '../commands/job.ts';
-import { settleJob } from '../commands/settle-job.ts';
-import { endedJob, jobs } from '../readmodels/jobs.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import { settleJob } from '../commands/jobs/settle-job.ts';
+import type { CreditsLedger } from '../commands/ledger/credits.ts';
+import { endedJob, jobs } from '../readmodels/jobs/jobs.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 
 const SPACING_MS = 10;

@@ -2,12 +2,12 @@
 // without a job.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Blobs } from '../commands/blobs.ts';
-import type { CreditsLedger } from '../commands/credits.ts';
-import type { Jobs } from '../commands/job.ts';
-import { deleteJobBlobs } from '../commands/job-blobs.ts';
+import type { Jobs } from '../commands/jobs/job.ts';
+import { deleteJobBlobs } from '../commands/jobs/job-blobs.ts';
+import type { CreditsLedger } from '../commands/ledger/credits.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { jobStream, urlsStream } from '../events/streams.ts';
-import { type PendingDocument, pending } from '../readmodels/pending.ts';
+import { type PendingDocument, pending } from '../readmodels/jobs/pending.ts';
 import { type AnyManager, type Done, Later, processManager } from './process-manager.ts';
 import type { Removals } from './removals.ts';
 

@@ -1,33 +1,33 @@
 // Every projection of the service, and who follows the log for it.
-import { type WorkerLogSettings, workerLogLimits } from '../readmodels/worker-log.ts';
-import { apiKeysProjection } from './api-keys.ts';
-import { auditProjection } from './audit.ts';
-import { backupsProjection } from './backups.ts';
+import { type WorkerLogSettings, workerLogLimits } from '../readmodels/operations/worker-log.ts';
+import { creditsProjection } from './billing/credits.ts';
+import { ledgerTreeProjection } from './billing/ledger-tree.ts';
+import { paymentIssuesProjection } from './billing/payment-issues.ts';
+import { paymentsProjection } from './billing/payments.ts';
+import { subscriptionsProjection } from './billing/subscriptions.ts';
 import { blockedDomainsProjection } from './blocked-domains.ts';
-import { creditsProjection } from './credits.ts';
 import { domainHealthProjection } from './domain-health.ts';
-import { erasuresProjection } from './erasures.ts';
-import { growthProjection } from './growth.ts';
-import { growthNotesProjection } from './growth-notes.ts';
-import { intakeProjection } from './intake.ts';
-import { jobsProjection } from './jobs.ts';
-import { ledgerTreeProjection } from './ledger-tree.ts';
+import { growthProjection } from './growth/growth.ts';
+import { growthNotesProjection } from './growth/growth-notes.ts';
+import { intakeProjection } from './growth/intake.ts';
+import { paywallProjection } from './growth/paywall.ts';
+import { revenueProjection } from './growth/revenue.ts';
+import { jobsProjection } from './jobs/jobs.ts';
+import { pendingProjection } from './jobs/pending.ts';
 import { mailsProjection } from './mails.ts';
-import { paymentIssuesProjection } from './payment-issues.ts';
-import { paymentsProjection } from './payments.ts';
-import { paywallProjection } from './paywall.ts';
-import { pendingProjection } from './pending.ts';
+import { backupsProjection } from './operations/backups.ts';
+import { proxiesProjection } from './operations/proxies.ts';
+import { workerLogProjection } from './operations/worker-log.ts';
 import type { Projection } from './projection.ts';
-import type { FollowerOptions } from './projector.ts';
-import { proxiesProjection } from './proxies.ts';
-import { revenueProjection } from './revenue.ts';
-import { sessionsProjection } from './sessions.ts';
+import type { FollowerOptions } from './projector/projector.ts';
 import { sharesProjection } from './shares.ts';
-import { subscriptionsProjection } from './subscriptions.ts';
-import { userListProjection } from './user-list.ts';
-import { usersProjection } from './users.ts';
+import { apiKeysProjection } from './users/api-keys.ts';
+import { auditProjection } from './users/audit.ts';
+import { erasuresProjection } from './users/erasures.ts';
+import { sessionsProjection } from './users/sessions.ts';
+import { userListProjection } from './users/user-list.ts';
+import { usersProjection } from './users/users.ts';
 import { webhooksProjection } from './webhooks.ts';
-import { workerLogProjection } from './worker-log.ts';
 
 export const ALL_PROJECTIONS: readonly Projection[] = [
   jobsProjection,

@@ -1,7 +1,7 @@
 // The read model of domains: the results of their URLs, counted over all ended jobs.
 import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { type DomainHealthDocument, domainHealth } from '../readmodels/domain-health.ts';
-import type { Counts } from '../readmodels/stats.ts';
+import type { Counts } from '../readmodels/results/stats.ts';
 import { type Projection, projection } from './projection.ts';
 import { readAll, replaceAll } from './slices.ts';
 

@@ -8,7 +8,7 @@ import {
   sizeOf,
 } from '../events/event-store.ts';
 import type { UrlListing } from '../events/url-listing.ts';
-import { checkedIn, type UrlsOf, withUrls } from './checked-urls.ts';
+import { checkedIn, type UrlsOf, withUrls } from './jobs/checked-urls.ts';
 import { DISCARDING, type Projection } from './projection.ts';
 
 /** The most of a part, unless a single event has more. */

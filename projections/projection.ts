@@ -4,8 +4,8 @@ import type { RecordedEvent } from '../events/event-store.ts';
 import { type Category, type EventType, type EventTypeOf, type LogEvent, VOCABULARY } from '../events/vocabulary.ts';
 import type { Collection, CollectionSpec, Document, Reading } from '../readmodels/documents.ts';
 import type { Difference } from '../readmodels/projection-state.ts';
-import type { UrlsOf } from './checked-urls.ts';
-import { type Inserts, insertInside } from './insert.ts';
+import type { UrlsOf } from './jobs/checked-urls.ts';
+import { type Inserts, insertInside } from './projector/insert.ts';
 
 export type OpenCollection = <T extends Document>(spec: CollectionSpec<T>) => Promise<Collection<T>>;
 export type Read = <T extends Document>(spec: CollectionSpec<T>) => Reading<T>;

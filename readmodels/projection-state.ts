@@ -1,5 +1,5 @@
 // The projector's state: its checkpoint, and the live generation of each collection. A rebuild fills a new generation beside
-// the live one, then flips. Only the projector writes these documents; see `projections/fence.ts`.
+// the live one, then flips. Only the projector writes these documents; see `projections/projector/fence.ts`.
 import { BEGINNING, type Position } from '../events/event-store.ts';
 import type { LaterEvent } from '../events/unreadable.ts';
 import type { CollectionSpec, Document, Documents } from './documents.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BEGINNING, type Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
-import { Movement } from './movement.ts';
+import { Movement } from './growth/movement.ts';
 import {
   type Follower,
   inGeneration,

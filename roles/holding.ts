@@ -8,7 +8,7 @@ import type { LeaseKeeper } from './leases.ts';
 /** `standing_by`: another process does the role's work; `waiting`: the role cannot work, and gives a reason. */
 export type RoleState = 'working' | 'standing_by' | 'waiting';
 /** Reports a role's state. */
-export type Say = (state: RoleState, reason?: string) => void;
+export type ReportState = (state: RoleState, reason?: string) => void;
 
 /** What a run tells of its work. */
 export interface Work {
@@ -24,7 +24,7 @@ export interface HoldingOptions {
   unable?: () => Promise<string | null>;
   /** Milliseconds that never go back. */
   monotonic?: () => number;
-  say?: Say;
+  say?: ReportState;
   logger?: Pick<Logger, 'warn'>;
 }
 

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { pause } from '../time/pause.ts';
 import type { DependencyState } from './dependencies.ts';
-import type { RoleState, Say } from './holding.ts';
+import type { ReportState, RoleState } from './holding.ts';
 import type { ManagerSign } from './managers.ts';
 import { VERSION } from './version.ts';
 
@@ -96,7 +96,7 @@ export const SILENT_MS = 4_000;
 const FORGET_MS = 10 * 60_000;
 
 export interface RoleSigns {
-  say: Say;
+  say: ReportState;
   /** Sets the function that tells of the work that the role has handed out. */
   measure(work: () => WorkSign): void;
   /** Sets the function that tells of the process managers. */

@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client';
 import type { Tallies } from '../checkers/tallies.ts';
 import { VERDICTS } from '../events/checks.ts';
-import { openCounter, openGauge } from '../http/server/metrics.ts';
+import { openCounter, openGauge } from '../http/frame/metrics.ts';
 
 export interface CheckerParts {
   tallies: Tallies;

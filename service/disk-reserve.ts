@@ -1,6 +1,6 @@
 // What is written in bulk, such as uploads, backups, exports and copies, leaves the last room of a disk to users.
 import { statfsSync } from 'node:fs';
-import { reserveOf } from '../projections/room.ts';
+import { reserveOf } from '../projections/projector/room.ts';
 
 /** The disk of a folder has no room but what is kept for users. */
 class ReserveReached extends Error {

@@ -1,8 +1,8 @@
 // The payment provider that the settings choose.
 import { openSandbox } from '../adapters/payments/sandbox.ts';
-import { PLAN_PRICES } from '../commands/plans.ts';
+import { PLAN_PRICES } from '../commands/billing/plans.ts';
 import { derivedKey } from '../events/derived-key.ts';
-import type { ChargingProvider, PaymentProvider } from '../http/payments.ts';
+import type { ChargingProvider, PaymentProvider } from '../http/billing/payments.ts';
 import type { SubscriptionEnder } from '../processes/erasures.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';

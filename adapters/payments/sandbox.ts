@@ -7,7 +7,7 @@ import {
   type Sandbox,
   type SandboxCheckout,
   type SandboxPortal,
-} from '../../http/payments.ts';
+} from '../../http/billing/payments.ts';
 
 const SESSION_MS = 24 * 3_600_000;
 /** An event's signature is valid for this long, as with other providers. */

@@ -1,6 +1,6 @@
 // The invoice of a payment at Stripe, or else the receipt of its charge.
 import type Stripe from 'stripe';
-import type { PaymentPaper } from '../../http/payments.ts';
+import type { PaymentPaper } from '../../http/billing/payments.ts';
 import { idOf } from './stripe-events.ts';
 
 /** Null for a payment without one, such as of nothing. */

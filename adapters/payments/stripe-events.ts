@@ -9,7 +9,7 @@ import {
   type PlanName,
   type Settled,
   SUBSCRIPTION_STATUSES,
-} from '../../http/payments.ts';
+} from '../../http/billing/payments.ts';
 
 /** Facts that an event does not carry. */
 export interface FromStripe {

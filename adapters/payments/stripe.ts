@@ -13,7 +13,7 @@ import {
   type OrderItem,
   PaymentProviderError,
   type PlanName,
-} from '../../http/payments.ts';
+} from '../../http/billing/payments.ts';
 import { documentOf } from './stripe-documents.ts';
 import { type FromStripe, idOf, noticesOf, timeOf } from './stripe-events.ts';
 

@@ -1,5 +1,10 @@
 // Counts requests in the memory of one process. The counts end with the process.
-import { countOf, type RateCounter, type RateCounters, type RateWindow } from '../../http/limits/rate-counters.ts';
+import {
+  countOf,
+  type RateCounter,
+  type RateCounters,
+  type RateWindow,
+} from '../../http/frame/limits/rate-counters.ts';
 
 /** The most keys of a window. Above it the key that was counted least lately begins anew, so that strangers with many addresses fill no memory. */
 export const MOST_KEYS = 100_000;

@@ -1,7 +1,12 @@
 // Counts requests in MongoDB, for all processes together. While MongoDB does not answer, each process counts in its own
 // memory, so that limits stay in force and no caller is locked out.
 import { MongoClient, MongoServerError } from 'mongodb';
-import { countOf, type RateCounter, type RateCounters, type RateWindow } from '../../http/limits/rate-counters.ts';
+import {
+  countOf,
+  type RateCounter,
+  type RateCounters,
+  type RateWindow,
+} from '../../http/frame/limits/rate-counters.ts';
 import { openMemoryRate } from './memory.ts';
 
 interface Log {

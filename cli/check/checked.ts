@@ -1,5 +1,5 @@
 // What a check found, as every output format reads it.
-import type { ColumnRead, ListReading } from '../../commands/intake.ts';
+import type { ColumnRead, ListReading } from '../../commands/jobs/intake.ts';
 import type { Outcome, Verdict } from '../../events/checks.ts';
 import type { InvalidReason } from '../../intake/classify-url.ts';
 import type { FileReading } from './read-file.ts';

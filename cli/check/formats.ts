@@ -1,8 +1,8 @@
 // The formats of a report, by name and by the ending of a file.
 import { extname } from 'node:path';
-import { COLUMNS, type Column, inert, type Lines, resultsTable } from '../../http/export/columns.ts';
-import { csvOf } from '../../http/export/csv.ts';
-import { xlsxOf } from '../../http/export/xlsx.ts';
+import { COLUMNS, type Column, inert, type Lines, resultsTable } from '../../http/results/export/columns.ts';
+import { csvOf } from '../../http/results/export/csv.ts';
+import { xlsxOf } from '../../http/results/export/xlsx.ts';
 import type { Checked, CheckedUrl } from './checked.ts';
 import { githubOf } from './github.ts';
 import { htmlOf } from './html.ts';

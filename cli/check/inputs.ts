@@ -5,7 +5,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { LeftOut } from '../../commands/intake.ts';
+import type { LeftOut } from '../../commands/jobs/intake.ts';
 import { INVALID_REASONS, type InvalidReason } from '../../intake/classify-url.ts';
 import { collectUrls } from '../../intake/collect-urls.ts';
 import { IntakeError } from '../../intake/errors.ts';

@@ -1,7 +1,7 @@
 // A file of a check as the URLs in it: every URL of a text, and of a table those of all its columns, unless one is named. A job of the
 // service takes one column, because it writes its results back beside it; a check takes what it is given.
 import { basename } from 'node:path';
-import type { ColumnRead, ListReading } from '../../commands/intake.ts';
+import type { ColumnRead, ListReading } from '../../commands/jobs/intake.ts';
 import { lettersOfColumn } from '../../intake/find-column.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';

@@ -9,12 +9,12 @@ import {
   TRANSACTIONS_AT_ONCE,
 } from '../../audit/expected-documents.ts';
 import type { Position } from '../../events/event-store.ts';
-import { balances, transactions } from '../../readmodels/credits.ts';
+import { balances, transactions } from '../../readmodels/billing/credits.ts';
 import type { CollectionSpec, Document, Reading } from '../../readmodels/documents.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { jobs } from '../../readmodels/jobs/jobs.ts';
 import { inGeneration } from '../../readmodels/projection-state.ts';
-import { resultId, results, toResult } from '../../readmodels/results.ts';
-import { jobStats } from '../../readmodels/stats.ts';
+import { resultId, results, toResult } from '../../readmodels/results/results.ts';
+import { jobStats } from '../../readmodels/results/stats.ts';
 import type { ReadDocuments } from './open-documents.ts';
 import type { SteadyReads } from './steady-reads.ts';
 

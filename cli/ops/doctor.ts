@@ -1,8 +1,8 @@
 // `doctor`: looks at everything once, and says in sentences what is wrong and what to do. It sees every process by its heartbeats, wherever it runs.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backups } from '../../readmodels/backups.ts';
+import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import { mails } from '../../readmodels/mails.ts';
-import { paymentIssues } from '../../readmodels/payment-issues.ts';
+import { backups } from '../../readmodels/operations/backups.ts';
 import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { troubleOf } from '../../roles/managers.ts';

@@ -1,7 +1,7 @@
 // Events as lines: text for people, JSON lines and CSV for programs.
 import type { RecordedEvent } from '../../events/event-store.ts';
-import { inert } from '../../http/export/columns.ts';
-import { csvField } from '../../http/export/csv.ts';
+import { inert } from '../../http/results/export/columns.ts';
+import { csvField } from '../../http/results/export/csv.ts';
 import { printable } from './text.ts';
 
 export const FORMATS = ['text', 'jsonl', 'csv'] as const;

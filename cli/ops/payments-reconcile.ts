@@ -1,7 +1,7 @@
 // `payments reconcile`: takes the events of the payment provider that the log lacks, as after a restore, and names payments that the log alone has.
 import { randomUUID } from 'node:crypto';
-import { openBilling, type PaymentNotice } from '../../commands/billing.ts';
-import { openCredits } from '../../commands/credits.ts';
+import { openBilling, type PaymentNotice } from '../../commands/billing/billing.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { PaymentReceived } from '../../events/payment.ts';
 import { idOf } from '../../events/streams.ts';

@@ -1,5 +1,5 @@
 // `projections list`: how far each projection is.
-import { type FollowerStatus, MOST_COUNTED, openFollowers } from '../../http/followers.ts';
+import { type FollowerStatus, MOST_COUNTED, openFollowers } from '../../http/server/followers.ts';
 import { type ProjectionState, projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT } from './command.ts';

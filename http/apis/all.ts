@@ -1,5 +1,5 @@
 // The list of APIs. An error without a route, such as 404, has the shape of the API whose prefix the path begins with.
-import type { Api } from './api.ts';
+import type { Api } from '../frame/api.ts';
 import { GATEWAY } from './gateway.ts';
 import { PUBLIC } from './public.ts';
 

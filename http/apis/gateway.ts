@@ -1,7 +1,8 @@
 // The gateway: the API of the console and of administrators.
-import { ValidationError } from '../errors.ts';
+
+import type { Api } from '../frame/api.ts';
+import { ValidationError } from '../frame/errors.ts';
 import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION, WEBHOOK_CALLBACKS } from '../openapi/conventions.ts';
-import type { Api } from './api.ts';
 
 const DESCRIPTION = `The API of the console: jobs from files, their results, exports and shares, credits and API keys, and the administrators'
 lists. Other programs use the public API, \`/api/v2/openapi.json\`.

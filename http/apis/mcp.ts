@@ -1,7 +1,8 @@
 // The interface for agents, by the Model Context Protocol. Its errors are JSON-RPC's; what a tool refuses is the tool's result instead.
-import { type HttpError, ValidationError } from '../errors.ts';
+
+import type { Api } from '../frame/api.ts';
+import { type HttpError, ValidationError } from '../frame/errors.ts';
 import { LICENSE, VERSION } from '../openapi/conventions.ts';
-import type { Api } from './api.ts';
 
 /** JSON-RPC 2.0, 5.1; the last is the first of those that servers may define. */
 const [PARSE_ERROR, INVALID_REQUEST, NO_SUCH_METHOD, INTERNAL_ERROR, REFUSED] = [

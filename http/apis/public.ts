@@ -1,8 +1,9 @@
 // The public API, for programs. Its error codes are a closed list, and the service counts requests by API key.
-import { type HttpError, ValidationError } from '../errors.ts';
-import type { Json } from '../openapi/components.ts';
+
+import type { Api } from '../frame/api.ts';
+import type { Json } from '../frame/document-parts.ts';
+import { type HttpError, ValidationError } from '../frame/errors.ts';
 import { COMMON, LICENSE, PROBLEM, PROBLEMS, TAGS, text, VERSION, WEBHOOK_CALLBACKS } from '../openapi/conventions.ts';
-import type { Api } from './api.ts';
 
 const DESCRIPTION = `Submit lists of URLs, follow the jobs, page through the results, and receive webhooks of what becomes of them.
 ${COMMON}

@@ -1,13 +1,13 @@
 // Access rules: authenticates the caller of a request, finds the job that its path names, and refuses everybody else.
-import type { Jobs } from '../../commands/job.ts';
+import type { Jobs } from '../../commands/jobs/job.ts';
 import type { Position } from '../../events/event-store.ts';
 import { jobStream } from '../../events/streams.ts';
-import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import type { LiveCollection } from '../../readmodels/read-models.ts';
-import { BEHIND, HttpError, jobNotFound, notYours, retryLater } from '../errors.ts';
-import { type Caller, isOfOwner, type OwnedJob, type Route } from '../route.ts';
+import { BEHIND, HttpError, jobNotFound, notYours, retryLater } from '../frame/errors.ts';
+import { type Caller, isOfOwner, type OwnedJob, type Route } from '../frame/route.ts';
+import { sameText } from '../frame/same-text.ts';
 import type { Identity } from './identity.ts';
-import { sameText } from './same-text.ts';
 
 /** Finds the job that a path names. The first two methods return null when there is none. */
 export interface JobFinder {

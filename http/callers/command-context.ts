@@ -1,7 +1,7 @@
 // Builds the context of a command from its request.
 import { randomUUID } from 'node:crypto';
 import type { CommandContext } from '../../commands/aggregate.ts';
-import type { Access, Caller } from '../route.ts';
+import type { Access, Caller } from '../frame/route.ts';
 
 /** `access` is the rule that admitted the request; it is the actor when there is no caller. `now`: Unix milliseconds. */
 export function contextOf(caller: Caller | null, access: Access, request_id: string, now: number): CommandContext {

@@ -1,7 +1,7 @@
 // What an API key may do, where its owner did not give it everything.
 import { KEY_SCOPES, type KeyScopeName } from '../../events/api-key.ts';
-import { HttpError } from '../errors.ts';
-import type { Caller, Route } from '../route.ts';
+import { HttpError } from '../frame/errors.ts';
+import type { Caller, Route } from '../frame/route.ts';
 
 /** The scopes of which one admits to the route. */
 export function scopesOf({ method, tag }: Pick<Route, 'method' | 'tag'>): readonly KeyScopeName[] {

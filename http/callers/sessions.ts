@@ -1,10 +1,11 @@
 // Sessions of browsers. A signed cookie says who the user is and until when; the log says what the session began as, and whether it was
 // ended. So a session survives restarts and works on every machine, and ending it counts everywhere at once.
-import type { Accounts } from '../../commands/accounts.ts';
+
 import type { CommandContext } from '../../commands/aggregate.ts';
-import type { Sessions } from '../../commands/sessions.ts';
-import { accepted } from '../errors.ts';
-import type { Caller } from '../route.ts';
+import type { Accounts } from '../../commands/users/accounts.ts';
+import type { Sessions } from '../../commands/users/sessions.ts';
+import { accepted } from '../frame/errors.ts';
+import type { Caller } from '../frame/route.ts';
 import { invalidToken } from './access.ts';
 import type { SignIn } from './identity.ts';
 import type { SignedCookie } from './signed-cookie.ts';

@@ -1,11 +1,11 @@
 // The operations of the APIs that tools ask, found by their ids, and what a tool takes from their schemas.
 import { type TObject, type TProperties, Type } from '../../events/schema.ts';
-import type { Route, RouteRequest } from '../route.ts';
-import * as jobLifecycle from '../routes/job-lifecycle.ts';
-import * as jobStats from '../routes/job-stats.ts';
-import * as v2Jobs from '../routes/v2-jobs.ts';
-import * as v2Results from '../routes/v2-results.ts';
-import * as v2Usage from '../routes/v2-usage.ts';
+import type { Route, RouteRequest } from '../frame/route.ts';
+import * as jobLifecycle from '../jobs/job-lifecycle.ts';
+import * as v2Jobs from '../jobs/v2-jobs.ts';
+import * as jobStats from '../results/job-stats.ts';
+import * as v2Results from '../results/v2-results.ts';
+import * as v2Usage from '../users/v2-usage.ts';
 
 export type Operation = Pick<Route, 'method' | 'path' | 'query' | 'body' | 'responses'>;
 export type Asked = Parameters<RouteRequest['ask']>[1];

@@ -3,9 +3,9 @@
 import type * as Sdk from '@modelcontextprotocol/server';
 import type { TObject } from '../../events/schema.ts';
 import { PUBLIC } from '../apis/public.ts';
-import { type HttpError, ValidationError } from '../errors.ts';
-import { openValidation } from '../input/validation.ts';
-import type { JobView } from '../job-view.ts';
+import { type HttpError, ValidationError } from '../frame/errors.ts';
+import { openValidation } from '../frame/input/validation.ts';
+import type { JobView } from '../jobs/job-view.ts';
 import { VERSION } from '../openapi/conventions.ts';
 import { OPERATIONS, ofJob } from './operations.ts';
 import { type Brought, Serving, succeeded, TASKS } from './serving.ts';

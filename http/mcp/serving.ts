@@ -1,10 +1,10 @@
 // What serves one message: who asks, what their client can do, and how operations answer it.
 import type * as Sdk from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
-import { jsonPieces } from '../answers/json-pieces.ts';
-import { JsonText } from '../answers/json-text.ts';
-import { type HttpError, toHttpError } from '../errors.ts';
-import type { Reply, RouteRequest } from '../route.ts';
+import { jsonPieces } from '../frame/answers/json-pieces.ts';
+import { JsonText } from '../frame/answers/json-text.ts';
+import { type HttpError, toHttpError } from '../frame/errors.ts';
+import type { Reply, RouteRequest } from '../frame/route.ts';
 import type { Asking, ToolResult } from './tools.ts';
 
 export const TASKS = 'io.modelcontextprotocol/tasks';

@@ -1,6 +1,6 @@
 // Jobs as tasks (the extension `io.modelcontextprotocol/tasks`): a task's id is that of its job, so any process answers for it, after any restart.
 import type { CallToolResult, InputRequiredResult, Result, Server } from '@modelcontextprotocol/server';
-import type { JobView } from '../job-view.ts';
+import type { JobView } from '../jobs/job-view.ts';
 import { OPERATIONS, ofJob } from './operations.ts';
 import { type Client, type Serving, succeeded } from './serving.ts';
 import { checkedLater } from './tools.ts';

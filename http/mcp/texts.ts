@@ -1,7 +1,7 @@
 // The short texts of tools' results: what a model, or its user, has to know of them.
 import { ERROR_MEANINGS, VERDICT_MEANINGS, type Verdict } from '../../events/checks.ts';
-import type { JobView } from '../job-view.ts';
-import type { ResultView } from '../result-view.ts';
+import type { JobView } from '../jobs/job-view.ts';
+import type { ResultView } from '../results/result-view.ts';
 
 export type Verdicts = Readonly<Partial<Record<Verdict, number>>>;
 

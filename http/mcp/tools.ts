@@ -1,10 +1,10 @@
 // The tools of the interface for agents. A tool asks operations of the APIs, takes its schemas from theirs, and adds a short text.
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '../../events/schema.ts';
-import { HttpError } from '../errors.ts';
-import { KEY, submissionKey } from '../idempotency-key.ts';
-import { closedInput } from '../input/input-schemas.ts';
-import type { JobView } from '../job-view.ts';
-import { ResultView } from '../result-view.ts';
+import { HttpError } from '../frame/errors.ts';
+import { KEY, submissionKey } from '../frame/idempotency-key.ts';
+import { closedInput } from '../frame/input/input-schemas.ts';
+import type { JobView } from '../jobs/job-view.ts';
+import { ResultView } from '../results/result-view.ts';
 import { type Asked, OPERATIONS, type Operation, ofJob, outputOf } from './operations.ts';
 import { checkedText, countsOf, creditsText, explanationOf, jobText, type Verdicts } from './texts.ts';
 

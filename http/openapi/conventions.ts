@@ -8,8 +8,8 @@ import {
   JobPausedWebhook,
   type WebhookEvent,
 } from '../../events/webhook.ts';
-import type { Webhook } from '../apis/api.ts';
-import type { Json } from './components.ts';
+import type { Webhook } from '../frame/api.ts';
+import type { Json } from '../frame/document-parts.ts';
 
 export const VERSION = '1.0.0';
 export const LICENSE = { name: 'MIT', identifier: 'MIT' };

@@ -1,7 +1,7 @@
 // Builds the OpenAPI 3.1 document of an API from its routes, whose schemas also validate requests.
-import type { Description } from '../apis/api.ts';
-import type { Route } from '../route.ts';
-import { type Components, type Json, openComponents } from './components.ts';
+import type { Description } from '../frame/api.ts';
+import { type Components, type Json, openComponents } from '../frame/document-parts.ts';
+import type { Route } from '../frame/route.ts';
 import { operationOf, securityOf } from './operation.ts';
 
 /**

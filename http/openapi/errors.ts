@@ -11,6 +11,7 @@ import {
   wrongSignature,
 } from '../callers/access.ts';
 import { lacksScope } from '../callers/scopes.ts';
+import type { Components, Json } from '../frame/document-parts.ts';
 import {
   HttpError,
   headersTooLarge,
@@ -20,15 +21,14 @@ import {
   resultsExpired,
   toHttpError,
   ValidationError,
-} from '../errors.ts';
-import { TIMEOUT, timedOut, UNREACHABLE, unreachable } from '../forwarding.ts';
-import { compressedBody, notJson, tooLarge, unsupportedType } from '../input/bodies.ts';
-import { tooSlow } from '../input/body-chunks.ts';
-import { tooManyAtOnce } from '../limits/heavy-requests.ts';
-import { rateLimited } from '../limits/rate-limits.ts';
-import { DEFAULT_MESSAGE, isCommandOfUsers, underMaintenance } from '../maintenance.ts';
-import { type ErrorSpec, isOfCaller, isOfOwner, type Route } from '../route.ts';
-import type { Components, Json } from './components.ts';
+} from '../frame/errors.ts';
+import { TIMEOUT, timedOut, UNREACHABLE, unreachable } from '../frame/forwarding.ts';
+import { compressedBody, notJson, tooLarge, unsupportedType } from '../frame/input/bodies.ts';
+import { tooSlow } from '../frame/input/body-chunks.ts';
+import { tooManyAtOnce } from '../frame/limits/heavy-requests.ts';
+import { rateLimited } from '../frame/limits/rate-limits.ts';
+import { DEFAULT_MESSAGE, isCommandOfUsers, underMaintenance } from '../frame/maintenance.ts';
+import { type ErrorSpec, isOfCaller, isOfOwner, type Route } from '../frame/route.ts';
 import { headersOf, ownHeaders } from './headers.ts';
 
 /** A component of the document that several routes refer to. */

@@ -1,6 +1,7 @@
 // The headers of answers, and the headers that requests may have on every route.
-import type { ResponseSpec, Route } from '../route.ts';
-import type { Components, Json } from './components.ts';
+
+import type { Components, Json } from '../frame/document-parts.ts';
+import type { ResponseSpec, Route } from '../frame/route.ts';
 
 const Counted = (description: string, example: number): Json => ({ description, schema: { type: 'integer' }, example });
 const Word = (description: string, example: string): Json => ({ description, schema: { type: 'string' }, example });

@@ -1,8 +1,8 @@
 // Describes one route as an operation: its parameters, its body and all its answers.
 
-import type { Body } from '../request-bodies.ts';
-import { isOfCaller, type ResponseSpec, type Route } from '../route.ts';
-import type { Components, Json } from './components.ts';
+import type { Components, Json } from '../frame/document-parts.ts';
+import type { Body } from '../frame/request-bodies.ts';
+import { isOfCaller, type ResponseSpec, type Route } from '../frame/route.ts';
 import { errorsOf } from './errors.ts';
 import { commonParameters, headerName, headersOf, isTagged, ownHeaders } from './headers.ts';
 

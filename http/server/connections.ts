@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { mostInFlight, openFilesAllowed } from '../../net/open-files.ts';
 import type { Config } from '../../settings/config.ts';
-import type { Holder } from '../limits/address-shares.ts';
-import { openCounter, openGauge } from './metrics.ts';
+import type { Holder } from '../frame/limits/address-shares.ts';
+import { openCounter, openGauge } from '../frame/metrics.ts';
 
 /** Files of stores, logs, uploads and of Node itself. */
 const OWN_FILES = 200;

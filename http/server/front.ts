@@ -4,10 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { openClientAddress } from '../callers/client-address.ts';
-import { AddressShares, type Holder, holdersOf } from '../limits/address-shares.ts';
+import { openClientAddress } from '../frame/client-address.ts';
+import { AddressShares, type Holder, holdersOf } from '../frame/limits/address-shares.ts';
+import { restTurn, Turns } from '../frame/turns.ts';
 import { Pipelines } from './pipelines.ts';
-import { restTurn, Turns } from './turns.ts';
 import { Unread, unreadLimits } from './unread.ts';
 
 export interface FrontOptions {

@@ -2,8 +2,8 @@
 // is bounded: a connection above a limit is cut off.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { hasBody } from '../input/bodies.ts';
-import { AddressShares, type Holder } from '../limits/address-shares.ts';
+import { hasBody } from '../frame/input/bodies.ts';
+import { AddressShares, type Holder } from '../frame/limits/address-shares.ts';
 import type { HoldersOf } from './connections.ts';
 
 /** The most requests of a connection that wait. */

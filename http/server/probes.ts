@@ -2,17 +2,17 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { EventStore } from '../../events/event-store.ts';
-import { backups } from '../../readmodels/backups.ts';
+import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { mails } from '../../readmodels/mails.ts';
-import { paymentIssues } from '../../readmodels/payment-issues.ts';
+import { backups } from '../../readmodels/operations/backups.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
 import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
-import { openFollowers } from '../followers.ts';
-import type { Maintenance } from '../maintenance.ts';
-import type { Reply } from '../route.ts';
-import { openProcessMetrics } from './metrics.ts';
+import type { Maintenance } from '../frame/maintenance.ts';
+import { openProcessMetrics } from '../frame/metrics.ts';
+import type { Reply } from '../frame/route.ts';
+import { openFollowers } from './followers.ts';
 import { NotReady, openReadiness, type Readiness, type ReadinessOptions } from './readiness.ts';
 import { openWatchMetrics } from './watch-metrics.ts';
 

@@ -4,8 +4,8 @@ import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { type DependencyState, measureDependency } from '../../roles/dependencies.ts';
 import { troubleOf } from '../../roles/managers.ts';
 import { managersOf, type RoleWatch } from '../../roles/role-signs.ts';
-import { openGauge } from './metrics.ts';
-import { repeatedly } from './repeatedly.ts';
+import { openGauge } from '../frame/metrics.ts';
+import { repeatedly } from '../frame/repeatedly.ts';
 
 export interface ReadinessOptions {
   /** The head of the log, and the position of the read models. */

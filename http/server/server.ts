@@ -4,14 +4,14 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { answerAndClose } from '../answers/replies.ts';
 import { apiOf } from '../apis/all.ts';
-import { HttpError, headersTooLarge, MAX_HEADER_BYTES, retryLater, statusText } from '../errors.ts';
-import { hasBody } from '../input/bodies.ts';
-import { awaitContinue, refusingSmallChunks } from '../input/body-chunks.ts';
+import { answerAndClose } from '../frame/answers/replies.ts';
+import { HttpError, headersTooLarge, MAX_HEADER_BYTES, retryLater, statusText } from '../frame/errors.ts';
+import { hasBody } from '../frame/input/bodies.ts';
+import { awaitContinue, refusingSmallChunks } from '../frame/input/body-chunks.ts';
+import { createServer } from '../frame/node-http.ts';
 import { Connections } from './connections.ts';
 import { Front } from './front.ts';
-import { createServer } from './node-http.ts';
 import { PROBES } from './probes.ts';
 
 /** Longer than the idle time of usual load balancers (60 s), so that they do not use a connection that we have just closed. */

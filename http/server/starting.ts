@@ -1,9 +1,9 @@
 // Answers requests before the stores are open: /healthz with 200, and everything else with 503 and the reason for the wait.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { StoreFault } from '../../events/store-faults.ts';
-import { answerAndClose } from '../answers/replies.ts';
 import { apiOf } from '../apis/all.ts';
-import { HttpError } from '../errors.ts';
+import { answerAndClose } from '../frame/answers/replies.ts';
+import { HttpError } from '../frame/errors.ts';
 import type { ProbeReply } from './probes.ts';
 
 interface Missing {

@@ -3,9 +3,9 @@
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { AddressShares, type Holder, type ShareLimits } from '../limits/address-shares.ts';
-import { openCounter, openGauge } from './metrics.ts';
-import { ServerResponse } from './node-http.ts';
+import { AddressShares, type Holder, type ShareLimits } from '../frame/limits/address-shares.ts';
+import { openCounter, openGauge } from '../frame/metrics.ts';
+import { ServerResponse } from '../frame/node-http.ts';
 
 export interface UnreadLimits extends ShareLimits {
   of_a_connection: number;

@@ -1,10 +1,10 @@
 // What each process knows of the whole service, as metrics: the log, its followers, the work that was handed out, backups. While a store
 // is away its metrics have no values, and `service_ready` says so.
 import type { Registry } from 'prom-client';
-import type { BackupDocument } from '../../readmodels/backups.ts';
+import type { PaymentIssueDocument } from '../../readmodels/billing/payment-issues.ts';
 import type { Reading } from '../../readmodels/documents.ts';
 import type { MailDocument } from '../../readmodels/mails.ts';
-import type { PaymentIssueDocument } from '../../readmodels/payment-issues.ts';
+import type { BackupDocument } from '../../readmodels/operations/backups.ts';
 import { within } from '../../roles/dependencies.ts';
 import { MANAGERS, type ManagerSign } from '../../roles/managers.ts';
 import {
@@ -15,8 +15,8 @@ import {
   type RoleWatch,
   workOf,
 } from '../../roles/role-signs.ts';
-import type { Followers } from '../followers.ts';
-import { openCounter, openGauge, type Values } from './metrics.ts';
+import { openCounter, openGauge, type Values } from '../frame/metrics.ts';
+import type { Followers } from './followers.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface WatchMetricsOptions {

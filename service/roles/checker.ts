@@ -3,7 +3,7 @@ import { createEngine } from '../../checkers/engine/engine.ts';
 import { openProxies } from '../../checkers/proxies/proxies.ts';
 import { Tallies } from '../../checkers/tallies.ts';
 import { runWorker } from '../../checkers/worker.ts';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
 import type { Outcome } from '../../events/checks.ts';
 import { engineSettings } from '../engine-settings.ts';
 import type { RunRole } from './role.ts';

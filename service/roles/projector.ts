@@ -1,7 +1,7 @@
 // The projector role: makes the read models from the log, and beside them the worker log, which has a checkpoint of its own.
 import { identifyLog } from '../../commands/log-identity.ts';
 import { ALL_PROJECTIONS, openWorkerLogFollower } from '../../projections/all.ts';
-import { type ProjectorOptions, runProjector } from '../../projections/projector.ts';
+import { type ProjectorOptions, runProjector } from '../../projections/projector/projector.ts';
 import { openLeases } from '../../roles/leases.ts';
 import type { RoleParts } from './role.ts';
 

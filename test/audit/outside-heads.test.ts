@@ -12,7 +12,7 @@ import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-ev
 import { openCommandSigner } from '../../adapters/ledger-witness/command-signer.ts';
 import { openWitness } from '../../adapters/ledger-witness/witnesses.ts';
 import { notesIn, openNoteSigner, textOfNote } from '../../audit/signed-note.ts';
-import { openLedgerHeads } from '../../commands/ledger-heads.ts';
+import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import { openHeadSigning } from '../../processes/ledger-heads.ts';
 import { type OutsideSigner, openWitnessing } from '../../processes/ledger-witness.ts';
 import { openFiller } from '../support/audited-ledger.ts';

@@ -8,7 +8,7 @@ import { proveConsistency, proveInclusion } from '../../audit/proofs.ts';
 import { openNoteSigner, parseCheckpoint, textOfNote } from '../../audit/signed-note.ts';
 import { type SignedHead, sourceOfLog } from '../../audit/source.ts';
 import { metadataOf } from '../../commands/aggregate.ts';
-import { openLedgerHeads } from '../../commands/ledger-heads.ts';
+import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { originOf } from '../../events/ledger-head.ts';

@@ -3,7 +3,7 @@ import test from 'ava';
 import { Batch } from '../../checkers/batch.ts';
 import { NotStarted } from '../../checkers/engine/engine.ts';
 import type { WorkRange } from '../../checkers/work.ts';
-import { EMPTY_BATCH, type RecordedBatch } from '../../commands/record-checks.ts';
+import { EMPTY_BATCH, type RecordedBatch } from '../../commands/jobs/record-checks.ts';
 import type { Outcome } from '../../events/checks.ts';
 import { FOUND, until } from '../support/behind.ts';
 

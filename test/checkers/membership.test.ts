@@ -5,13 +5,13 @@ import { createEngine, type EngineSettings } from '../../checkers/engine/engine.
 import type { Queue } from '../../checkers/queue.ts';
 import { ALIVE_SUBJECT, type Alive, MEMBERS_SUBJECT, type Members } from '../../checkers/work.ts';
 import { runWorker } from '../../checkers/worker.ts';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
 import { unfold } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { checksStream } from '../../events/streams.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
-import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { pause } from '../../time/pause.ts';
 import { eventsOf, until } from '../support/behind.ts';
 import { oneQueue } from '../support/one-queue.ts';

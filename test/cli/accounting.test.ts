@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openDeferredRevenue } from '../../audit/deferred-revenue.ts';
-import { openBilling } from '../../commands/billing.ts';
-import { type CreditsCommand, openCredits } from '../../commands/credits.ts';
+import { openBilling } from '../../commands/billing/billing.ts';
+import { type CreditsCommand, openCredits } from '../../commands/ledger/credits.ts';
 import { opsHere } from '../support/run-ops.ts';
 import { commandContext, openFolderLog } from '../support/stores.ts';
 

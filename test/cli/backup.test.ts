@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openBackups } from '../../commands/backups.ts';
-import { openUserAggregate, see } from '../../commands/user.ts';
+import { openUserAggregate, see } from '../../commands/users/user.ts';
 import { userStream } from '../../events/streams.ts';
 import { eventsOf } from '../backups/used-store.ts';
 import { commandContext, openFolderLog } from '../support/stores.ts';

@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openNoteSigner } from '../../audit/signed-note.ts';
-import { openLedgerHeads } from '../../commands/ledger-heads.ts';
+import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import { openHeadSigning } from '../../processes/ledger-heads.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
 import { startEventStoreDbServer } from '../support/eventstoredb-server/eventstoredb-server.ts';

@@ -7,7 +7,7 @@ import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-ev
 import { openNoteSigner, parseCheckpoint } from '../../audit/signed-note.ts';
 import { restoreBackup } from '../../backups/restore-backup.ts';
 import { writeBackup } from '../../backups/write-backup.ts';
-import { openLedgerHeads } from '../../commands/ledger-heads.ts';
+import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import type { EventStore, StoredLog } from '../../events/event-store.ts';
 import { originOf } from '../../events/ledger-head.ts';

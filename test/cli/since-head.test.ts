@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openNoteSigner } from '../../audit/signed-note.ts';
-import { openLedgerHeads } from '../../commands/ledger-heads.ts';
+import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import { openHeadSigning } from '../../processes/ledger-heads.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
 import { opsHere } from '../support/run-ops.ts';

@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 import { idOfShareToken, newShareToken, openShares, type Shares } from '../../commands/shares.ts';
 import { sharesStream, shareUsesStream } from '../../events/streams.ts';
 import { VOCABULARY } from '../../events/vocabulary.ts';
-import { openShareUses } from '../../http/share-uses.ts';
+import { openShareUses } from '../../http/shares/share-uses.ts';
 import { sharesProjection } from '../../projections/shares.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { shareStatus, shares } from '../../readmodels/shares.ts';

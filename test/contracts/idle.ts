@@ -1,13 +1,13 @@
 // The reads of roles over idle stores. Each kind of stores enrols.
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Queue } from '../../checkers/queue.ts';
-import { openCredits } from '../../commands/credits.ts';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
-import { runProjector } from '../../projections/projector.ts';
+import { runProjector } from '../../projections/projector/projector.ts';
 import type { Documents, Reading } from '../../readmodels/documents.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';

@@ -2,8 +2,8 @@
 import type { TestFn } from 'ava';
 import { proveConsistency, proveInclusion } from '../../audit/proofs.ts';
 import { sourceOfLog } from '../../audit/source.ts';
-import { openLedgerProofs } from '../../http/ledger-proofs.ts';
-import { ledgerTreeProjection } from '../../projections/ledger-tree.ts';
+import { openLedgerProofs } from '../../http/ledger/ledger-proofs.ts';
+import { ledgerTreeProjection } from '../../projections/billing/ledger-tree.ts';
 import { ledgerLeaves, ledgerTree, TREE_ID } from '../../readmodels/ledger-tree.ts';
 import { requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';

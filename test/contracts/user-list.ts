@@ -2,10 +2,16 @@
 // A store's test enrols with one line.
 import type { TestFn } from 'ava';
 import type { LogEvent } from '../../events/vocabulary.ts';
-import { userListProjection } from '../../projections/user-list.ts';
+import { userListProjection } from '../../projections/users/user-list.ts';
 import type { Document, Documents } from '../../readmodels/documents.ts';
-import { searchBlocks, userCounts, userList } from '../../readmodels/user-list.ts';
-import { USER_FILTERS, USER_SORTS, type UsersPage, type UsersQuery, usersPage } from '../../readmodels/user-pages.ts';
+import { searchBlocks, userCounts, userList } from '../../readmodels/users/user-list.ts';
+import {
+  USER_FILTERS,
+  USER_SORTS,
+  type UsersPage,
+  type UsersQuery,
+  usersPage,
+} from '../../readmodels/users/user-pages.ts';
 import { openRandom } from '../torture/random.ts';
 import { type Fixture, sentences } from './documents/fixture.ts';
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { TestFn } from 'ava';
 import { openWorkerLogCommands } from '../../commands/worker-log.ts';
 import type { WorkerLogEvent } from '../../events/worker-log.ts';
-import { type LogEntry, SEGMENT_ENTRIES } from '../../readmodels/log-segments.ts';
+import { type LogEntry, SEGMENT_ENTRIES } from '../../readmodels/operations/log-segments.ts';
 import { requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { until } from '../support/behind.ts';

@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { recordChecks } from '../../commands/record-checks.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
 import { endOf, foldRange, indexesOf, namesUrls, unfold } from '../../events/checked-range.ts';
 import { CHECKS_EVENTS, type Outcome, type URLChecked } from '../../events/checks.ts';
 import { upcast } from '../../events/codec.ts';

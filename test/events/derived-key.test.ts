@@ -11,9 +11,9 @@ import { seal, unseal } from '../../events/personal.ts';
 import { assertOpens } from '../../events/personal-keys.ts';
 import { openClientHash } from '../../http/callers/client-hash.ts';
 import { openSignedCookie } from '../../http/callers/signed-cookie.ts';
-import { openCursors, openListCursors } from '../../http/cursors.ts';
-import { secretsOf } from '../../http/once.ts';
-import { openSignedLinks } from '../../http/signed-links.ts';
+import { openCursors, openListCursors } from '../../http/frame/cursors.ts';
+import { secretsOf } from '../../http/frame/once.ts';
+import { openSignedLinks } from '../../http/frame/signed-links.ts';
 
 const SECRET = Buffer.alloc(32, 's');
 const FAR_S = 9_999_999_999;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { metadataOf } from '../../commands/aggregate.ts';
-import { openUserAggregate, see } from '../../commands/user.ts';
+import { openUserAggregate, see } from '../../commands/users/user.ts';
 import { entryHash } from '../../events/credits.ts';
 import type { EventStore, NewEvent } from '../../events/event-store.ts';
 import { categoryOf, userStream } from '../../events/streams.ts';
@@ -15,7 +15,7 @@ import { EVENT_TYPES, type EventType, VOCABULARY } from '../../events/vocabulary
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import { parkedEvents } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { userList } from '../../readmodels/user-list.ts';
+import { userList } from '../../readmodels/users/user-list.ts';
 import { appendCheckedJob } from '../support/checked-job.ts';
 import { assertSameDocuments } from '../support/ledger.ts';
 import { coded, commandContext, openTestStores, project, type TestStores } from '../support/stores.ts';

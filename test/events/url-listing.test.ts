@@ -1,8 +1,8 @@
 // Ranges of a job's URLs are read from its listing, however long its chunks are.
 import test from 'ava';
-import { openCredits } from '../../commands/credits.ts';
-import { openJobs } from '../../commands/job.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { urlsStream } from '../../events/streams.ts';
 import { openUrlListing } from '../../events/url-listing.ts';

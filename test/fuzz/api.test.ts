@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import test from 'ava';
 import fc from 'fast-check';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
 import { allCredentials } from '../support/access.ts';
 import { openBehind } from '../support/behind.ts';
 import { startTestService } from '../support/service.ts';

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { group as figures } from '../../http/routes/admin-growth.ts';
-import { group as publicStats } from '../../http/routes/public-stats.ts';
+import { group as figures } from '../../http/growth/admin-growth.ts';
+import { group as publicStats } from '../../http/growth/public-stats.ts';
 import { runGuide } from '../support/guide.ts';
 import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';

@@ -2,10 +2,10 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { Type } from 'typebox';
-import { type EventStreams, openEventStreams } from '../../http/answers/event-streams.ts';
 import { GATEWAY } from '../../http/apis/gateway.ts';
-import { ClientGone } from '../../http/errors.ts';
-import { type Route, routeOf } from '../../http/route.ts';
+import { type EventStreams, openEventStreams } from '../../http/frame/answers/event-streams.ts';
+import { ClientGone } from '../../http/frame/errors.ts';
+import { type Route, routeOf } from '../../http/frame/route.ts';
 import { startSample, until } from './sample-app.ts';
 
 /** Who opens a stream. */

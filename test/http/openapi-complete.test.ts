@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from 'ava';
-import { ALL_ROUTES } from '../../http/routes/all.ts';
+import { ALL_ROUTES } from '../../http/all-routes.ts';
 import { openDocuments } from '../support/documents.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the documents are looked into by path

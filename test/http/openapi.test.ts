@@ -4,9 +4,9 @@ import test, { type ExecutionContext } from 'ava';
 import { Type } from 'typebox';
 import { GATEWAY } from '../../http/apis/gateway.ts';
 import { CODE_MEANINGS, PUBLIC, PUBLIC_CODES } from '../../http/apis/public.ts';
+import { fileBody, jsonBody, rawBody } from '../../http/frame/request-bodies.ts';
+import { type Route, routeOf } from '../../http/frame/route.ts';
 import { openApi } from '../../http/openapi/document.ts';
-import { fileBody, jsonBody, rawBody } from '../../http/request-bodies.ts';
-import { type Route, routeOf } from '../../http/route.ts';
 import { startSample } from './sample-app.ts';
 
 const route = routeOf<unknown>(GATEWAY, 'jobs');

@@ -1,9 +1,9 @@
 // Holds the replies of handlers to what their routes declare.
 import type { TSchema } from '../../events/schema.ts';
-import { isStreamed } from '../../http/answers/json-pieces.ts';
-import { closedInput } from '../../http/input/input-schemas.ts';
-import { type Check, openValidation } from '../../http/input/validation.ts';
-import { type Reply, type Route, successStatus } from '../../http/route.ts';
+import { isStreamed } from '../../http/frame/answers/json-pieces.ts';
+import { closedInput } from '../../http/frame/input/input-schemas.ts';
+import { type Check, openValidation } from '../../http/frame/input/validation.ts';
+import { type Reply, type Route, successStatus } from '../../http/frame/route.ts';
 
 const validation = openValidation();
 

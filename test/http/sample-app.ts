@@ -7,12 +7,12 @@ import { Registry } from 'prom-client';
 import { issueLocalToken, openIdentity } from '../../adapters/identity/index.ts';
 import { type AppOptions, createApp } from '../../http/app.ts';
 import type { JobFinder } from '../../http/callers/access.ts';
+import { openHeavyRequests } from '../../http/frame/limits/heavy-requests.ts';
+import { openRawBodies } from '../../http/frame/limits/raw-bodies.ts';
+import type { Route } from '../../http/frame/route.ts';
 import { bound } from '../../http/group.ts';
-import { openHeavyRequests } from '../../http/limits/heavy-requests.ts';
-import { openRawBodies } from '../../http/limits/raw-bodies.ts';
-import type { Route } from '../../http/route.ts';
 import { startServer } from '../../http/server/server.ts';
-import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { checked } from './reply-check.ts';
 
 export const API_KEY = `uc_live_${'A'.repeat(43)}`;

@@ -1,7 +1,7 @@
 // Every attempt at a URL is accounted for, in each format: it is taken, or left out with its place and a reason; and the analysis counts the same.
 import test from 'ava';
 import fc from 'fast-check';
-import type { LeftOut } from '../../commands/intake.ts';
+import type { LeftOut } from '../../commands/jobs/intake.ts';
 import { analyzeUrls, collectPages } from '../../intake/collect-urls.ts';
 import { inlineRow, ods, odsRow, open, workbook, zip } from './uploads.ts';
 

@@ -10,7 +10,11 @@ import type { StoredLog } from '../../events/event-store.ts';
 import { backupStream } from '../../events/streams.ts';
 import { type BackupsOptions, performBackup, runBackups, surplus } from '../../processes/backups.ts';
 import { openRemovals } from '../../processes/removals.ts';
-import { type BackupDocument, backups as backupDocuments, openBackupProgress } from '../../readmodels/backups.ts';
+import {
+  type BackupDocument,
+  backups as backupDocuments,
+  openBackupProgress,
+} from '../../readmodels/operations/backups.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openWorld, use, type World } from '../backups/used-store.ts';
 import { commandContext, project, silent } from '../support/stores.ts';

@@ -1,16 +1,16 @@
 // What is recorded of a checked job where somebody has dropped its statistics.
 import test, { type ExecutionContext } from 'ava';
 import type { Blobs } from '../../commands/blobs.ts';
-import { openCredits } from '../../commands/credits.ts';
 import { openDomainChecks } from '../../commands/domain-checks.ts';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { Outcome } from '../../events/checks.ts';
 import { domainChecksStream, jobStream } from '../../events/streams.ts';
 import { completion } from '../../processes/completion.ts';
 import { domainChecks } from '../../processes/domain-checks.ts';
 import { inGeneration } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { jobStats } from '../../readmodels/stats.ts';
+import { jobStats } from '../../readmodels/results/stats.ts';
 import { eventsOf, FOUND } from '../support/behind.ts';
 import { passOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';

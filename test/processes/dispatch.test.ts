@@ -6,7 +6,7 @@ import type { Message } from '../../checkers/queue.ts';
 import { type Members, WORK_SUBJECT, type Work, workSubjectOf } from '../../checkers/work.ts';
 import { maskOf } from '../../events/url-mask.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
-import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { silent } from '../support/stores.ts';
 
 const LOST_AFTER_MS = 1000;

@@ -1,17 +1,17 @@
 // What is due at a time: lots expire, graces end and trials begin, each once.
 
 import test, { type ExecutionContext } from 'ava';
-import { openBilling } from '../../commands/billing.ts';
-import { openCredits } from '../../commands/credits.ts';
-import { openSubscriptions } from '../../commands/subscription.ts';
-import { openTrials } from '../../commands/trial.ts';
+import { openBilling } from '../../commands/billing/billing.ts';
+import { openSubscriptions } from '../../commands/billing/subscription.ts';
+import { openTrials } from '../../commands/billing/trial.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { creditsStream, jobStream, userStream } from '../../events/streams.ts';
 import { GRACE_MS, subscriptionAt } from '../../events/subscription-state.ts';
 import { type DuesOptions, dues } from '../../processes/dues.ts';
-import { creditLots } from '../../readmodels/credits.ts';
+import { creditLots } from '../../readmodels/billing/credits.ts';
+import { subscriptions as subscriptionDocuments } from '../../readmodels/billing/subscriptions.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { subscriptions as subscriptionDocuments } from '../../readmodels/subscriptions.ts';
 import { passesOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';
 

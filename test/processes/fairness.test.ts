@@ -3,7 +3,7 @@
 import test from 'ava';
 import type { Work } from '../../checkers/work.ts';
 import { openDispatcher } from '../../processes/dispatch.ts';
-import type { JobDocument } from '../../readmodels/jobs.ts';
+import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { silent } from '../support/stores.ts';
 
 const URLS_A_SECOND = 1000;

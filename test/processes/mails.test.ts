@@ -1,10 +1,10 @@
 // Mails about payments and plans: one for each, with retries, to the user's address.
 
 import test, { type ExecutionContext } from 'ava';
-import { openBilling } from '../../commands/billing.ts';
-import { openCredits } from '../../commands/credits.ts';
+import { openBilling } from '../../commands/billing/billing.ts';
+import { openTrials } from '../../commands/billing/trial.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import { openMails } from '../../commands/mail.ts';
-import { openTrials } from '../../commands/trial.ts';
 import { userStream } from '../../events/streams.ts';
 import { type Mail, MailPutOff, tellingMailer } from '../../processes/mail.ts';
 import { mails as sending } from '../../processes/mails.ts';

@@ -1,8 +1,8 @@
 // A job fails without progress only while a checker has its work in hand, by the monotonic clock and the log.
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { openJobs } from '../../commands/job.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { jobStream } from '../../events/streams.ts';
 import { NO_PROGRESS_MS, watchProgress } from '../../processes/progress.ts';

@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { openCredits } from '../../commands/credits.ts';
-import { openJobs } from '../../commands/job.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
 import { openRemovals } from '../../processes/removals.ts';
 import { type SweeperOptions, sweeper } from '../../processes/sweeper.ts';
-import { pending } from '../../readmodels/pending.ts';
+import { pending } from '../../readmodels/jobs/pending.ts';
 import { openReadModels, type ReadModels } from '../../readmodels/read-models.ts';
 import { passesOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project } from '../support/stores.ts';

@@ -1,15 +1,15 @@
 // The processes and the projector take no lease whose work they could not do, and say why.
 import test, { type ExecutionContext } from 'ava';
 import type { Queue } from '../../checkers/queue.ts';
-import { openCredits } from '../../commands/credits.ts';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
-import { runProjector } from '../../projections/projector.ts';
+import { runProjector } from '../../projections/projector/projector.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import type { Say } from '../../roles/holding.ts';
+import type { ReportState } from '../../roles/holding.ts';
 import { openLeases } from '../../roles/leases.ts';
 import { until } from '../support/behind.ts';
 import { oneQueue } from '../support/one-queue.ts';
@@ -25,7 +25,11 @@ async function said(
   t: ExecutionContext,
   stores: TestStores,
   lease: string,
-  run: (role: { leases: Awaited<ReturnType<typeof openLeases>>; say: Say; signal: AbortSignal }) => Promise<void>,
+  run: (role: {
+    leases: Awaited<ReturnType<typeof openLeases>>;
+    say: ReportState;
+    signal: AbortSignal;
+  }) => Promise<void>,
 ): Promise<string | undefined> {
   const ended = new AbortController();
   const heard: [string, string?][] = [];
@@ -45,7 +49,7 @@ async function said(
 
 const processesOf =
   (stores: TestStores, queue: Queue, log: EventStore = stores.log) =>
-  (role: { leases: Awaited<ReturnType<typeof openLeases>>; say: Say; signal: AbortSignal }) =>
+  (role: { leases: Awaited<ReturnType<typeof openLeases>>; say: ReportState; signal: AbortSignal }) =>
     runProcesses({
       ...role,
       ...{ log, queue, logger: silent, stored_log: null as never, backup_progress: null as never },

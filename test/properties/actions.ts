@@ -1,9 +1,9 @@
 // What may be done to the world, and what comes of it noted.
 import assert from 'node:assert/strict';
-import type { CreditsCommand } from '../../commands/credits.ts';
-import { type Given, textOf } from '../../commands/intake.ts';
-import { openRerunJob } from '../../commands/rerun-job.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { type Given, textOf } from '../../commands/jobs/intake.ts';
+import { openRerunJob } from '../../commands/jobs/rerun-job.ts';
+import type { CreditsCommand } from '../../commands/ledger/credits.ts';
+import { jobs } from '../../readmodels/jobs/jobs.ts';
 import type { Known } from './holds.ts';
 import { Killed, Unavailable } from './log-gate.ts';
 import { type Asked, balancesDuring, type Transition } from './transitions.ts';

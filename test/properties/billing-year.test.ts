@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import fc from 'fast-check';
-import { openBilling, type PaymentNotice } from '../../commands/billing.ts';
-import { openCredits } from '../../commands/credits.ts';
-import { openSubscriptions } from '../../commands/subscription.ts';
+import { openBilling, type PaymentNotice } from '../../commands/billing/billing.ts';
+import { openSubscriptions } from '../../commands/billing/subscription.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { creditsStream, jobStream } from '../../events/streams.ts';
 import { type Subscription, subscriptionAt } from '../../events/subscription-state.ts';

@@ -1,9 +1,9 @@
 // A drawn year of a user's payments, as the notices of a provider: renewals, upgrades, failed cards, refunds, disputes, purchases and a
 // cancellation. Each notice has the provider's own time.
 import fc from 'fast-check';
-import type { PaidLine, PaymentNotice } from '../../commands/billing.ts';
-import { addMonths } from '../../commands/months.ts';
-import { MONTHS, PLANS } from '../../commands/plans.ts';
+import type { PaidLine, PaymentNotice } from '../../commands/billing/billing.ts';
+import { addMonths } from '../../commands/billing/months.ts';
+import { MONTHS, PLANS } from '../../commands/billing/plans.ts';
 import type { BillingInterval, PlanName } from '../../events/subscription.ts';
 
 const DAY = 86_400_000;

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { VERDICTS } from '../../events/checks.ts';
 import type { CreditsRefunded } from '../../events/credits.ts';
-import { assertResultsKept } from '../../http/errors.ts';
-import { jobs } from '../../readmodels/jobs.ts';
-import { pending } from '../../readmodels/pending.ts';
-import { results, toResult } from '../../readmodels/results.ts';
-import { jobStats } from '../../readmodels/stats.ts';
+import { assertResultsKept } from '../../http/frame/errors.ts';
+import { jobs } from '../../readmodels/jobs/jobs.ts';
+import { pending } from '../../readmodels/jobs/pending.ts';
+import { results, toResult } from '../../readmodels/results/results.ts';
+import { jobStats } from '../../readmodels/results/stats.ts';
 import { type Asserting, assertExact, assertLedger } from '../support/ledger.ts';
 import type { Witnessed } from './log-gate.ts';
 import {

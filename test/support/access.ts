@@ -1,7 +1,7 @@
 // Who gets in where: a table of routes by callers, from the access that each route declares to the statuses expected.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
-import { type Access, isOfCaller, type Route } from '../../http/route.ts';
+import { type Access, isOfCaller, type Route } from '../../http/frame/route.ts';
 
 export const CALLERS = [
   'none',

@@ -1,10 +1,10 @@
 // A log as the service writes it, made by commands alone: payments, jobs of every end, results, refunds and releases.
 import { randomUUID } from 'node:crypto';
-import { openBilling } from '../../commands/billing.ts';
-import { openCredits } from '../../commands/credits.ts';
-import { openJobs } from '../../commands/job.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
-import { settleJob } from '../../commands/settle-job.ts';
+import { openBilling } from '../../commands/billing/billing.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
+import { settleJob } from '../../commands/jobs/settle-job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { FOUND } from './behind.ts';

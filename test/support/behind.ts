@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteQueue } from '../../adapters/queue/sqlite/sqlite-queue.ts';
-import { openCredits } from '../../commands/credits.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { Outcome } from '../../events/checks.ts';
 import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import { fileBlobs } from './file-blobs.ts';

@@ -1,9 +1,9 @@
 // A large job in the log whose URLs are all checked, written at the speed of the log: nothing is asked.
 import { randomUUID } from 'node:crypto';
-import { openCredits } from '../../commands/credits.ts';
-import { openJobs } from '../../commands/job.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { Outcome } from '../../events/checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { batchSize } from '../../events/job.ts';

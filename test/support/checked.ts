@@ -1,7 +1,7 @@
 // `URLChecked` events of a test's own, and the URLs that the listings of their jobs would have.
 import { type CheckedUrl, foldRange } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
-import type { UrlsOf } from '../../projections/checked-urls.ts';
+import type { UrlsOf } from '../../projections/jobs/checked-urls.ts';
 
 const listed = new WeakMap<object, string[]>();
 

@@ -1,9 +1,9 @@
 // The OpenAPI documents of the service, made from its table of routes as the service makes them, without starting it.
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import type { Reply, Route, RouteRequest } from '../../http/route.ts';
-import { ALL_ROUTES } from '../../http/routes/all.ts';
-import { systemRoutes } from '../../http/routes/system.ts';
+import { ALL_ROUTES } from '../../http/all-routes.ts';
+import { systemRoutes } from '../../http/docs/system.ts';
+import type { Reply, Route, RouteRequest } from '../../http/frame/route.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: who looks into a document knows what is there
 export type OpenApi = any;

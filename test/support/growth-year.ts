@@ -1,6 +1,6 @@
 // A drawn year of users, their jobs and their money: the events of the log, and beside them the plain facts by which a test counts again.
 
-import { addMonths as laterMonths } from '../../commands/months.ts';
+import { addMonths as laterMonths } from '../../commands/billing/months.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import { openRandom, type Random } from '../torture/random.ts';
 

@@ -10,7 +10,7 @@ import type { EventStore } from '../../events/event-store.ts';
 import { checksOf } from '../../events/streams.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { CollectionSpec, Document, Documents } from '../../readmodels/documents.ts';
-import { jobs } from '../../readmodels/jobs.ts';
+import { jobs } from '../../readmodels/jobs/jobs.ts';
 import { openReadModels, type ReadModels } from '../../readmodels/read-models.ts';
 import { openFolderLog, project } from './stores.ts';
 

@@ -2,7 +2,7 @@
 // now and then.
 import { randomUUID } from 'node:crypto';
 import { stamp } from '../../commands/aggregate.ts';
-import { type CreditsCommand, decide, evolve, initial, seal } from '../../commands/credits.ts';
+import { type CreditsCommand, decide, evolve, initial, seal } from '../../commands/ledger/credits.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
 import type { EventStore, ExpectedRevision, NewEvent } from '../../events/event-store.ts';
 import { creditsStream } from '../../events/streams.ts';

@@ -1,11 +1,11 @@
 // A log of many ended jobs of many hosts each, written at the speed of the log: the largest events that a rebuild meets, and jobs
 // whose events stand between those of others.
 import { randomUUID } from 'node:crypto';
-import { openCredits } from '../../commands/credits.ts';
 import { openDomainChecks } from '../../commands/domain-checks.ts';
-import { openJobs } from '../../commands/job.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { FoundOfDomain } from '../../events/domain-checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { batchSize } from '../../events/job.ts';

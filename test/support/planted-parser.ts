@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 
 const PARSER = 'checkers/engine/meta-refresh.ts';
 const BEGINS = /export function refreshOf\(html: string[^{]*\{/;
-/** The thread hangs asleep: test/supervised-thread.test.ts ends a busy one, which would take a processor for 10 s. */
+/** The thread hangs asleep: test/service/supervised-thread.test.ts ends a busy one, which would take a processor for 10 s. */
 const PLANTED = `
   if (html.includes('planted: hang')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (html.includes('planted: throw')) throw new Error('planted');

@@ -2,7 +2,7 @@
 //   node test/support/routes-table.ts    writes docs/routes.md
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Route } from '../../http/route.ts';
+import type { Route } from '../../http/frame/route.ts';
 import { SERVED_ROUTES } from './documents.ts';
 
 export const ROUTES_TABLE = fileURLToPath(new URL('../../docs/routes.md', import.meta.url));

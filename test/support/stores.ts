@@ -14,7 +14,7 @@ import type { EventStore } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { Projection } from '../../projections/projection.ts';
-import { runProjector } from '../../projections/projector.ts';
+import { runProjector } from '../../projections/projector/projector.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { openLeases } from '../../roles/leases.ts';
 import { readLocalKey } from '../../service/local-key.ts';

@@ -1,11 +1,11 @@
 // A job of an upload, submitted by commands without http, of which some URLs are checked.
 import { Readable } from 'node:stream';
 import type { Blobs } from '../../commands/blobs.ts';
-import type { CreditsLedger } from '../../commands/credits.ts';
-import type { Jobs } from '../../commands/job.ts';
-import { leftOutKey } from '../../commands/job-blobs.ts';
-import { recordChecks } from '../../commands/record-checks.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
+import type { Jobs } from '../../commands/jobs/job.ts';
+import { leftOutKey } from '../../commands/jobs/job-blobs.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
+import type { CreditsLedger } from '../../commands/ledger/credits.ts';
 import type { Outcome } from '../../events/checks.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { FOUND } from './behind.ts';

@@ -2,11 +2,11 @@
 // that is killed: `node test/support/submitting-process.ts EVENTS_DB N before|after` ends with SIGKILL at the n-th change.
 import { randomUUID } from 'node:crypto';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { openCredits } from '../../commands/credits.ts';
 import { type KeyScope, openIdempotencyKeys } from '../../commands/idempotency.ts';
-import { openJobs } from '../../commands/job.ts';
-import { openSubmitJob } from '../../commands/submit-job.ts';
-import { openSubmitOnce, type SubmittedOnce } from '../../commands/submit-once.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
+import { openSubmitOnce, type SubmittedOnce } from '../../commands/jobs/submit-once.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { AppendResult, EventStore } from '../../events/event-store.ts';
 import { commandContext } from './stores.ts';
 

@@ -3,7 +3,7 @@ import { openAggregate } from '../../commands/aggregate.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { Projection } from '../../projections/projection.ts';
-import { type ProjectorOptions, runProjector } from '../../projections/projector.ts';
+import { type ProjectorOptions, runProjector } from '../../projections/projector/projector.ts';
 import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import type { LeaseKeeper } from '../../roles/leases.ts';

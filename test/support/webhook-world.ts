@@ -14,7 +14,7 @@ import type { Mail, Mailer } from '../../processes/mail.ts';
 import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
 import { webhookEndpointCare } from '../../processes/webhook-endpoints.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../processes/webhook-sender.ts';
-import { runProjector } from '../../projections/projector.ts';
+import { runProjector } from '../../projections/projector/projector.ts';
 import { webhooksProjection } from '../../projections/webhooks.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { webhookDeliveries, webhookEndpoints } from '../../readmodels/webhooks.ts';

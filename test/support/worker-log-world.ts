@@ -1,15 +1,20 @@
 // A log whose worker log a test knows: the plain list of the entries that it means, and what the followers and readers make of it.
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
-import { recordChecks } from '../../commands/record-checks.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
 import { checkerActor, type Outcome } from '../../events/checks.ts';
 import { jobStream, urlsStream } from '../../events/streams.ts';
 import { openWorkerLogFollower } from '../../projections/all.ts';
 import type { Documents } from '../../readmodels/documents.ts';
-import { LOG_STATE, type LogEntry, logJobs, logSegments, logStates } from '../../readmodels/log-segments.ts';
+import { LOG_STATE, type LogEntry, logJobs, logSegments, logStates } from '../../readmodels/operations/log-segments.ts';
+import {
+  type LogFilter,
+  openWorkerLog,
+  type WorkerLog,
+  workerLogLimits,
+} from '../../readmodels/operations/worker-log.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
-import { noStats, summaryOf } from '../../readmodels/stats.ts';
-import { type LogFilter, openWorkerLog, type WorkerLog, workerLogLimits } from '../../readmodels/worker-log.ts';
+import { noStats, summaryOf } from '../../readmodels/results/stats.ts';
 import { FOUND } from './behind.ts';
 import { coded, commandContext, openTestStores, type TestStores } from './stores.ts';
 import { startProjector } from './tallies.ts';

@@ -1,7 +1,7 @@
 // Clients that do at random what clients do, in both APIs, and remember what they were told.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openCredits } from '../../commands/credits.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { type Answer, openTestClient, type TestClient } from '../support/service.ts';
 import { commandContext } from '../support/stores.ts';

@@ -2,7 +2,7 @@
 // service, over the same stores, and no fault holds it up.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { retention } from '../../processes/retention.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';

@@ -3,10 +3,10 @@ import test from 'ava';
 import { checkQuery } from '../../adapters/documents/query.ts';
 import { checkSpec } from '../../adapters/documents/spec.ts';
 import { indexForPage, isSeek } from '../../adapters/documents/sqlite/index-choice.ts';
-import { openListCursors } from '../../http/cursors.ts';
-import { type Deps, list } from '../../http/routes/v2-jobs.ts';
+import { openListCursors } from '../../http/frame/cursors.ts';
+import { type Deps, list } from '../../http/jobs/v2-jobs.ts';
 import type { Filter, FindOptions } from '../../readmodels/documents.ts';
-import { type JobDocument, jobs } from '../../readmodels/jobs.ts';
+import { type JobDocument, jobs } from '../../readmodels/jobs/jobs.ts';
 import { openTestStores } from '../support/stores.ts';
 
 const listCursors = openListCursors(Buffer.from('key'));

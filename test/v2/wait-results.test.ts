@@ -1,6 +1,6 @@
 // The answer of a wait: it holds every result that the job has, however many pages they would be.
 import test from 'ava';
-import { recordChecks } from '../../commands/record-checks.ts';
+import { recordChecks } from '../../commands/jobs/record-checks.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { jobStream } from '../../events/streams.ts';
 import { eventsOf, FOUND, openBehind } from '../support/behind.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test from 'ava';
-import { openJobs } from '../../commands/job.ts';
+import { openJobs } from '../../commands/jobs/job.ts';
 import { assertAccessible, newUser, startConsole, type TestConsole } from '../support/console.ts';
 import { observeProxy } from '../support/observed-proxy.ts';
 import { commandContext, openFolderLog } from '../support/stores.ts';

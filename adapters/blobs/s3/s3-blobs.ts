@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { assertKey, assertPrefix, type Blobs, isKey } from '../../../commands/blobs.ts';
-import { attachment } from '../../../http/export/file-name.ts';
+import { attachment } from '../../../http/results/export/file-name.ts';
 import type { BlobBucket } from '../../../settings/blob-url.ts';
 import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { removeAbandoned } from '../abandoned.ts';

@@ -2,7 +2,7 @@
 import test from 'ava';
 import { MongoInvalidArgumentError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { portError } from '../../../adapters/documents/mongodb/errors.ts';
-import { isOfStore } from '../../../projections/take-events.ts';
+import { isOfStore } from '../../../projections/projector/take-events.ts';
 
 const REFUSALS: Record<string, unknown> = {
   'a bad value': new MongoServerError({ message: 'BadValue', code: 2 }),

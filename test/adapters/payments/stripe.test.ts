@@ -1,8 +1,8 @@
 // The adapter of Stripe: what it asks of the API, and what it reads in events.
 import test, { type ExecutionContext } from 'ava';
 import { openStripe, type Selling } from '../../../adapters/payments/stripe.ts';
-import { PLAN_PRICES } from '../../../commands/plans.ts';
-import { type Order, PaymentProviderError } from '../../../http/payments.ts';
+import { PLAN_PRICES } from '../../../commands/billing/plans.ts';
+import { type Order, PaymentProviderError } from '../../../http/billing/payments.ts';
 import { openFakeStripe, stripeEvent, WEBHOOK_SECRET } from '../../support/fake-stripe.ts';
 
 const ORDER = {

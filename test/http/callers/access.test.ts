@@ -2,9 +2,9 @@ import test from 'ava';
 import { Type } from 'typebox';
 import { GATEWAY } from '../../../http/apis/gateway.ts';
 import { PUBLIC } from '../../../http/apis/public.ts';
-import { HttpError } from '../../../http/errors.ts';
-import { jsonBody, rawBody } from '../../../http/request-bodies.ts';
-import { type Route, routeOf } from '../../../http/route.ts';
+import { HttpError } from '../../../http/frame/errors.ts';
+import { jsonBody, rawBody } from '../../../http/frame/request-bodies.ts';
+import { type Route, routeOf } from '../../../http/frame/route.ts';
 import { accessDifferences, allCredentials } from '../../support/access.ts';
 import { ALICES_JOB, API_KEY, type Sample, startSample } from '../sample-app.ts';
 

@@ -1,8 +1,8 @@
 // Sessions of browsers: what a cookie says is taken only as the log says that the session began.
 import test from 'ava';
-import { openAccounts } from '../../../commands/accounts.ts';
-import { openCredits } from '../../../commands/credits.ts';
-import { openSessions } from '../../../commands/sessions.ts';
+import { openCredits } from '../../../commands/ledger/credits.ts';
+import { openAccounts } from '../../../commands/users/accounts.ts';
+import { openSessions } from '../../../commands/users/sessions.ts';
 import { openBrowserSessions } from '../../../http/callers/sessions.ts';
 import { openSignedCookie } from '../../../http/callers/signed-cookie.ts';
 import { commandContext, openTestStores } from '../../support/stores.ts';

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import pino from 'pino';
-import { holdersOf } from '../../../http/limits/address-shares.ts';
+import { holdersOf } from '../../../http/frame/limits/address-shares.ts';
 import { Front } from '../../../http/server/front.ts';
 import { startServer } from '../../../http/server/server.ts';
 import { Unread, unreadLimits } from '../../../http/server/unread.ts';

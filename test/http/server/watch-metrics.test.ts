@@ -1,7 +1,7 @@
 // The metrics of the whole service: scrapes share their reads, stores that are away leave gaps, and no client chooses a label.
 import test from 'ava';
 import { Registry } from 'prom-client';
-import type { Followers } from '../../../http/followers.ts';
+import type { Followers } from '../../../http/server/followers.ts';
 import { openWatchMetrics } from '../../../http/server/watch-metrics.ts';
 import type { RoleWatch } from '../../../roles/role-signs.ts';
 import { startTestService } from '../../support/service.ts';

@@ -1,0 +1,66 @@
+// Replies about a job, made once for each of its states: whatever changes what the read models have of a job moves the position in the
+// job's document. Statistics are summed up from up to 110 kB, and a page of results from fifty documents.
+import { LRUCache } from 'lru-cache';
+import type { JobDocument } from '../../../readmodels/jobs/jobs.ts';
+import type { Reply } from '../route.ts';
+import { isStreamed } from './json-pieces.ts';
+import { JsonText } from './json-text.ts';
+
+const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES_OF_ONE = 512 * 1024;
+/** Of the key, the headers and the entry itself, about. */
+const BYTES_BESIDE = 500;
+
+export interface KeptReplies {
+  /**
+   * Returns the reply of this name at the job's position, which `make` makes where it is not kept. Requests that come meanwhile wait for it, so
+   * it must not end with the client of one of them. What is streamed is made for each request.
+   */
+  of(job: Pick<JobDocument, '_id' | 'position'>, name: string, make: () => Promise<Reply>): Promise<Reply>;
+}
+
+/** `flips`: how many times rebuilt read models took the place of earlier ones, which may have said something else. */
+export function openKeptReplies(flips: () => number): KeptReplies {
+  const kept = new LRUCache<string, { state: string; reply: Reply; size_bytes: number }>({
+    maxSize: MOST_BYTES,
+    maxEntrySize: MOST_BYTES_OF_ONE,
+    sizeCalculation: ({ size_bytes }) => size_bytes,
+  });
+  const being_made = new Map<string, Promise<Reply>>();
+
+  async function made(key: string, state: string, make: () => Promise<Reply>): Promise<Reply> {
+    const reply = textOf(await make());
+    const { body } = reply;
+    if (body instanceof JsonText) kept.set(key, { state, reply, size_bytes: body.bytes.length + BYTES_BESIDE });
+    else if (typeof body === 'string') kept.set(key, { state, reply, size_bytes: body.length * 2 + BYTES_BESIDE });
+    return reply;
+  }
+  return {
+    async of({ _id, position }, name, make) {
+      const key = `${_id} ${name}`;
+      const state = `${position} ${flips()}`;
+      const there = kept.get(key);
+      if (there?.state === state) return there.reply;
+      const making = `${state} ${key}`;
+      const others = being_made.get(making);
+      if (others) {
+        const same = await others;
+        return isWhole(same) ? same : await make();
+      }
+      const reply = made(key, state, make).finally(() => being_made.delete(making));
+      being_made.set(making, reply);
+      return await reply;
+    },
+  };
+}
+
+const isWhole = ({ body }: Reply): boolean =>
+  typeof body !== 'object' || body === null || !Object.values(body).some(isStreamed);
+
+/** With its JSON as text. */
+function textOf(reply: Reply): Reply {
+  const { body } = reply;
+  const is_object = typeof body === 'object' && body !== null && !(body instanceof Uint8Array);
+  if (!is_object || body instanceof JsonText || !isWhole(reply)) return reply;
+  return { ...reply, body: new JsonText(JSON.stringify(body)) };
+}

@@ -1,0 +1,238 @@
+// Parses the JSON object `{"<field>": ["…", …], …}` from a stream, so that memory never holds a million items together.
+import { Tokenizer, TokenType } from '@streamparser/json';
+import type { ListItem } from '../../../commands/jobs/intake.ts';
+import { HttpError, type Problem, ValidationError } from '../errors.ts';
+import { notJson } from './bodies.ts';
+import { type JsonValueReader, openJsonValueReader } from './json-value.ts';
+import { boundMessage } from './messages.ts';
+import { textProblem } from './validation.ts';
+
+export interface StringListReader {
+  /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
+  write(chunk: Uint8Array): void;
+  /** Returns the other fields. Throws like `write` when the object is incomplete. */
+  end(): Record<string, unknown>;
+}
+
+export interface StringListOptions {
+  field: string;
+  max_items?: number;
+  max_chars?: number;
+  /** The names of the other fields. */
+  others?: readonly string[];
+  /** The longest `ref` of an item that is an object; without it, each item is a string. */
+  max_ref_chars?: number;
+}
+
+/** The tokenizer gathers strings in a buffer of this size, which is four times as fast as piece by piece. */
+const STRING_BUFFER_BYTES = 4096;
+/** More than the largest MAX_URL_CHARS, so the rest of a longer string changes nothing. */
+const MAX_KEPT_CHARS = 70_000;
+/** The longest string in JSON: twice the longest URL with an escape for every character. The tokenizer copies longer ones slowly. */
+const MAX_STRING_BYTES = 1024 * 1024;
+const SLICE_BYTES = 64 * 1024;
+const MAX_PROBLEMS = 50;
+/** The other fields are small: their schema bounds them more closely. */
+const MAX_OTHER_CHARS = 64 * 1024;
+/** A URL, a `ref` and their names. */
+const MAX_ITEM_CHARS = 2 * MAX_KEPT_CHARS;
+
+type Place =
+  | 'start'
+  | 'first name'
+  | 'name'
+  | 'colon'
+  | 'list'
+  | 'first item'
+  | 'item'
+  | 'item object'
+  | 'after item'
+  | 'after field'
+  | 'other colon'
+  | 'other'
+  | 'end';
+
+/**
+ * Calls `take` with each item. `max_items` limits the list, `max_chars` each string.
+ * @example openStringListReader({ field: 'urls' }, (url) => urls.push(url)).write(chunk);
+ */
+export function openStringListReader(options: StringListOptions, take: (item: ListItem) => void): StringListReader {
+  const { field, max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY } = options;
+  const { others = [], max_ref_chars = 0 } = options;
+  const tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES });
+  const problems: Problem[] = [];
+  let place: Place = 'start';
+  let index = 0;
+  let is_read = false;
+  let bytes_since_token = 0;
+  /** The value that is being read, where it is neither the list nor a string in it. */
+  let value_reader: JsonValueReader | null = null;
+  let other = '';
+  const read_others: Record<string, unknown> = {};
+
+  const fail = (loc: Problem['loc'], msg: string, type: string): never => {
+    throw new ValidationError([...problems, { loc: ['body', ...loc], msg, type }]);
+  };
+  function onName(name: unknown): Place {
+    other = String(name);
+    const is_known = name === field || others.includes(other);
+    if (!is_known)
+      fail([other.slice(0, 200)], `unknown field; allowed: ${[field, ...others].join(', ')}`, 'unexpected');
+    if (name === field ? is_read : Object.hasOwn(read_others, other))
+      fail([other], 'is given more than once', 'repeated');
+    if (name !== field) return 'other colon';
+    is_read = true;
+    return 'colon';
+  }
+  /** Returns the place after the token of a value: `here` until the value ends, then what `ended` returns. */
+  function onValue(
+    loc: Problem['loc'],
+    token: TokenType,
+    value: unknown,
+    here: Place,
+    ended: (whole: unknown) => Place,
+  ): Place {
+    value_reader ??= openJsonValueReader(here === 'other' ? MAX_OTHER_CHARS : MAX_ITEM_CHARS);
+    try {
+      if (!value_reader.take(token, value)) return here;
+    } catch (error) {
+      fail(loc, (error as Error).message, 'maxLength');
+    }
+    const whole = value_reader.read();
+    value_reader = null;
+    return ended(whole);
+  }
+  const onOther = (token: TokenType, value: unknown): Place =>
+    onValue([other], token, value, 'other', (whole) => {
+      read_others[other] = whole;
+      return 'after field';
+    });
+  const onObject = (token: TokenType, value: unknown): Place =>
+    onValue([field, index - 1], token, value, 'item object', (whole) => {
+      const { url, ref, ...rest } = whole as { url?: unknown; ref?: unknown };
+      const loc = [field, index - 1];
+      const [unknown] = Object.keys(rest);
+      if (unknown !== undefined)
+        fail([...loc, unknown.slice(0, 200)], 'unknown field; allowed: url, ref', 'unexpected');
+      if (url === undefined) fail([...loc, 'url'], 'is required', 'missing');
+      if (typeof url !== 'string') fail([...loc, 'url'], 'must be string', 'string_type');
+      if (ref !== undefined && typeof ref !== 'string') fail([...loc, 'ref'], 'must be string', 'string_type');
+      takeText([...loc, 'url'], url as string, max_chars, ref as string | undefined);
+      return 'after item';
+    });
+  function takeText(loc: Problem['loc'], text: string, most: number, ref: string | undefined): void {
+    if (text.length > most) fail(loc, boundMessage('maxLength', most), 'maxLength');
+    if (ref !== undefined && (ref.length > max_ref_chars || ref === '')) {
+      fail(
+        [...loc.slice(0, -1), 'ref'],
+        `must have 1 to ${max_ref_chars} characters`,
+        ref === '' ? 'minLength' : 'maxLength',
+      );
+    }
+    const problem = textProblem(text) ?? textProblem(ref ?? '');
+    if (problem) fail(loc, problem.msg, problem.type);
+    const url = text.length > MAX_KEPT_CHARS ? text.slice(0, MAX_KEPT_CHARS) : text;
+    if (problems.length === 0) take(ref === undefined ? url : { url, ref });
+  }
+  function onItem(token: TokenType, value: unknown): Place {
+    const loc = [field, index++];
+    if (index > max_items) fail([field], boundMessage('maxItems', max_items), 'maxItems');
+    if (token === TokenType.STRING) {
+      takeText(loc, value as string, max_chars, undefined);
+      return 'after item';
+    }
+    if (token === TokenType.LEFT_BRACE && max_ref_chars > 0) return onObject(token, value);
+    if (!isValue(token)) throw unexpectedToken(value);
+    const wrong = {
+      loc: ['body', ...loc],
+      msg: max_ref_chars > 0 ? 'must be string or object' : 'must be string',
+      type: max_ref_chars > 0 ? 'union' : 'string_type',
+    };
+    problems.push(isScalar(token) ? { ...wrong, value } : wrong);
+    if (!isScalar(token) || problems.length === MAX_PROBLEMS) throw new ValidationError(problems);
+    return 'after item';
+  }
+  function next(token: TokenType, value: unknown): Place {
+    switch (place) {
+      case 'start':
+        if (token === TokenType.LEFT_BRACE) return 'first name';
+        return isValue(token) ? fail([], 'must be object', 'object_type') : refuse(value);
+      case 'first name':
+        if (token === TokenType.RIGHT_BRACE) return 'end';
+        return token === TokenType.STRING ? onName(value) : refuse(value);
+      case 'name':
+        return token === TokenType.STRING ? onName(value) : refuse(value);
+      case 'colon':
+        return token === TokenType.COLON ? 'list' : refuse(value);
+      case 'list':
+        if (token === TokenType.LEFT_BRACKET) return 'first item';
+        return isValue(token) ? fail([field], 'must be array', 'array_type') : refuse(value);
+      case 'first item':
+        return token === TokenType.RIGHT_BRACKET ? 'after field' : onItem(token, value);
+      case 'item':
+        return onItem(token, value);
+      case 'after item':
+        if (token === TokenType.COMMA) return 'item';
+        return token === TokenType.RIGHT_BRACKET ? 'after field' : refuse(value);
+      case 'item object':
+        return onObject(token, value);
+      case 'other colon':
+        return token === TokenType.COLON ? 'other' : refuse(value);
+      case 'other':
+        return onOther(token, value);
+      case 'after field':
+        if (token === TokenType.COMMA) return 'name';
+        return token === TokenType.RIGHT_BRACE ? 'end' : refuse(value);
+      case 'end':
+        return refuse(value);
+    }
+  }
+  tokenizer.onToken = ({ token, value }) => {
+    bytes_since_token = 0;
+    place = next(token, value);
+  };
+
+  return {
+    write(chunk) {
+      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+        const slice = chunk.subarray(at, at + SLICE_BYTES);
+        bytes_since_token += slice.length;
+        reading(() => tokenizer.write(slice));
+        if (bytes_since_token > MAX_STRING_BYTES) {
+          fail([field, index], `must have at most ${MAX_STRING_BYTES.toLocaleString('en')} bytes`, 'maxLength');
+        }
+      }
+    },
+    end() {
+      reading(() => tokenizer.end());
+      if (place !== 'end') throw notJson('it ends too early.');
+      if (!is_read) fail([field], 'is required', 'missing');
+      if (problems.length > 0) throw new ValidationError(problems);
+      if (index === 0) fail([field], boundMessage('minItems', 1), 'minItems');
+      return read_others;
+    },
+  };
+}
+
+const isScalar = (token: TokenType) =>
+  token === TokenType.NUMBER || token === TokenType.TRUE || token === TokenType.FALSE || token === TokenType.NULL;
+const isValue = (token: TokenType) =>
+  isScalar(token) || token === TokenType.STRING || token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET;
+
+const unexpectedToken = (value: unknown) => notJson(`it cannot have ${JSON.stringify(value)?.slice(0, 50)} here.`);
+function refuse(value: unknown): never {
+  throw unexpectedToken(value);
+}
+
+/** Turns the tokenizer's own errors into `invalid_json`, and its decoder's into `invalid_encoding`. */
+function reading(read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    if ((error as { code?: unknown }).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
+      throw new HttpError(400, 'invalid_encoding', 'The body is not UTF-8.');
+    }
+    throw notJson((error as Error).message.slice(0, 200));
+  }
+}

@@ -1,0 +1,127 @@
+// Rate limits: requests of each API key a minute and a day, and requests to the gateway of each user and of each address a minute.
+import type { Api } from '../api.ts';
+import { HttpError } from '../errors.ts';
+import type { Caller } from '../route.ts';
+import { holdersOf } from './address-shares.ts';
+import type { RateCounter, RateCounters } from './rate-counters.ts';
+
+const MINUTE_S = 60;
+const DAY_S = 86_400;
+
+interface Limit {
+  counter: RateCounter;
+  /** Begins the sentence of a refusal: "An API key may send 60 requests a minute." */
+  subject: string;
+  most: number;
+  what: string;
+  period: string;
+}
+interface Counted {
+  limit: Limit;
+  left: number;
+  resets_in_ms: number;
+}
+
+export interface RateLimitOptions {
+  /** `shared` counts for all processes, `own` for this process alone. */
+  shared: RateCounters;
+  own: RateCounters;
+  per_minute: number;
+  per_day: number;
+  /** Reads of one key, which count for nothing else. */
+  reads_per_minute: number;
+  gateway: { of_user: number; changes_of_user: number; of_address: number };
+  /** Unix milliseconds, for X-RateLimit-Reset. */
+  now: () => number;
+}
+
+export interface Admitted {
+  api: Api;
+  /** Undefined while nobody has looked at the credentials; null for a request without valid ones. */
+  caller: Caller | null | undefined;
+  ip: string;
+  method: string;
+}
+
+export function openRateLimits(options: RateLimitOptions) {
+  const { shared, own, per_minute, per_day, reads_per_minute, gateway, now } = options;
+  const limit = (
+    counters: RateCounters,
+    name: string,
+    of: Omit<Limit, 'counter' | 'period'>,
+    duration_s = MINUTE_S,
+  ) => ({
+    ...{ ...of, counter: counters.open({ name, duration_s }) },
+    period: duration_s === DAY_S ? 'a day' : 'a minute',
+  });
+  // A request that the first limit refuses does not count for the second.
+  const key = { subject: 'An API key', what: 'requests' };
+  const of_key = [
+    limit(shared, 'key-minute', { ...key, most: per_minute }),
+    limit(shared, 'key-day', { ...key, most: per_day }, DAY_S),
+  ];
+  const reads_of_key = [limit(shared, 'key-reads-minute', { ...key, what: 'reads', most: reads_per_minute })];
+  const without_key = { subject: 'An address without a valid API key', what: 'requests', most: per_minute };
+  const of_address_without_key = limit(own, 'address-minute', without_key);
+  // The gateway counts reads in this process alone: a count that all share would cost more than many of the reads.
+  const user = { subject: 'A user', what: 'requests', most: gateway.of_user };
+  const change = { subject: 'A user', what: 'changes', most: gateway.changes_of_user };
+  const of_user = limit(own, 'user-minute', user);
+  const changes_of_user = limit(shared, 'user-changes-minute', change);
+  const address = { subject: 'An address', what: 'requests', most: gateway.of_address };
+  const of_address = limit(own, 'gateway-address-minute', address);
+
+  function limitsFor({ api, caller, ip, method }: Admitted): (readonly [Limit, key: string])[] {
+    if (api.credentials !== 'token') {
+      if (caller === undefined) return [];
+      if (caller === null) return forAddress(of_address_without_key, ip);
+      // Whoever follows a job spends nothing of what submissions may.
+      return (isRead(method) ? reads_of_key : of_key).map((one) => [one, caller.key_id ?? caller.user_id]);
+    }
+    // Before anything is known of the caller: a stranger costs no look at credentials.
+    if (caller === undefined) return forAddress(of_address, ip);
+    if (caller === null) return [];
+    return (isRead(method) ? [of_user] : [of_user, changes_of_user]).map((one) => [one, caller.user_id]);
+  }
+  function headersOf({ limit, left, resets_in_ms }: Counted): Record<string, string> {
+    return {
+      'X-RateLimit-Limit': String(limit.most),
+      'X-RateLimit-Remaining': String(Math.max(0, left)),
+      'X-RateLimit-Reset': String(Math.ceil((now() + resets_in_ms) / 1000)),
+    };
+  }
+  return {
+    /**
+     * Counts the request and returns the X-RateLimit headers. Throws 429, with the same headers and Retry-After, over the limit. It is
+     * called before the service looks at the credentials, and once more with the caller.
+     */
+    async admit(request: Admitted): Promise<Record<string, string>> {
+      let tightest: Counted | null = null;
+      for (const [limit, key] of limitsFor(request)) {
+        const { used, next_in_ms, resets_in_ms } = await limit.counter.count(key, limit.most);
+        const counted = { limit, left: limit.most - used, resets_in_ms };
+        if (counted.left < 0) throw rateLimited(limit, next_in_ms, headersOf(counted));
+        if (tightest === null || counted.left < tightest.left) tightest = counted;
+      }
+      return tightest === null ? {} : headersOf(tightest);
+    },
+  };
+}
+
+const isRead = (method: string) => method === 'GET' || method === 'HEAD';
+
+/** The narrowest first: what it refuses to one /64 does not count for its /48. */
+function forAddress(limit: Limit, ip: string): (readonly [Limit, key: string])[] {
+  const holders = holdersOf(ip).map(([name, times]) => [{ ...limit, most: times * limit.most }, name] as const);
+  return holders.reverse();
+}
+
+export function rateLimited(
+  { subject, most, what = 'requests', period }: Omit<Limit, 'counter' | 'what'> & { what?: string },
+  next_in_ms: number,
+  headers: Record<string, string> = {},
+): HttpError {
+  const wait_s = Math.max(1, Math.ceil(next_in_ms / 1000));
+  const message = `${subject} may send ${most.toLocaleString('en')} ${what} ${period}. Try again in ${wait_s} s.`;
+  return new HttpError(429, 'rate_limited', message, undefined, { ...headers, 'Retry-After': String(wait_s) });
+}

@@ -1,0 +1,93 @@
+// Finds the user of an API key, and creates the account of a user at the first request.
+import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../commands/users/api-keys.ts';
+import { type ApiKeyDocument, apiKeys } from '../readmodels/users/api-keys.ts';
+import type { AppOptions } from './app.ts';
+import { invalidApiKey, invalidToken } from './callers/access.ts';
+import { BEHIND, retryLater } from './frame/errors.ts';
+import type { Parts } from './group.ts';
+
+const MAX_KNOWN = 10_000;
+const KNOWN_MS = 60_000;
+
+export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
+  const { log, logger, accounts, passed, now, atEnd } = parts;
+  const read = parts.read({ apiKeys });
+  const keys = openApiKeys(log);
+  const uses = openApiKeyUses(keys, logger, now);
+  atEnd(uses.close);
+  /**
+   * Users as their tokens describe them, whose account this process knows to exist, so that it does not read the log again. Tokens
+   * with different descriptions that a user presents in turn change the account at most once a minute each.
+   */
+  const known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+  return {
+    async api_key(plaintext) {
+      const id = idOfKey(plaintext);
+      let key = await read.apiKeys.get(id);
+      if (!key) {
+        // The read model may not have a new key yet. Until it has caught up with the log, a missing key proves nothing.
+        if (!(await passed(await log.head()))) {
+          throw retryLater(503, 'unavailable', BEHIND);
+        }
+        key = await read.apiKeys.get(id);
+      }
+      if (!key || key.revoked_at !== null) return null;
+      if (key.expires_at !== undefined && Date.parse(key.expires_at) <= now()) return null;
+      if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
+      // The read model may lack the end of the key.
+      if (!(await keys.isValid(key.user_id, id))) return null;
+      uses.used(key);
+      return {
+        user_id: key.user_id,
+        email: key.email,
+        is_admin: false,
+        kind: 'key',
+        key_id: key._id,
+        ...(key.scopes && { scopes: key.scopes }),
+      };
+    },
+    async seen(caller, command) {
+      const { kind, user_id, email, name, is_admin } = caller;
+      const seen = { user_id, email, ...(name !== undefined && { name }), ...(kind === 'user' && { is_admin }) };
+      const bearer = JSON.stringify(seen);
+      const gone = () => (kind === 'key' ? invalidApiKey() : invalidToken());
+      if (known.has(bearer)) {
+        if ((await accounts.find(user_id)).is_erased) throw gone();
+        return;
+      }
+      const position = await accounts.see(seen, command());
+      if (position === 'erased') throw gone();
+      if (position !== null) await passed(position);
+      known.set(bearer, true);
+    },
+  };
+}
+
+const MAX_KEYS = 10_000;
+
+/** Appends to the log that an API key is in use: at most once an hour for each key, while the request goes on without waiting. */
+function openApiKeyUses(keys: Pick<ApiKeys, 'recordUse'>, log: Logger, now: () => number) {
+  /** The time of this process's last append for each key, in Unix milliseconds. A failed append counts. */
+  const recorded_at = new LRUCache<string, number>({ max: MAX_KEYS });
+  const appending = new Set<Promise<void>>();
+  return {
+    /** Notes that the service admitted a request with the key. */
+    used({ _id, last_used_at }: Pick<ApiKeyDocument, '_id' | 'last_used_at'>): void {
+      const at = now();
+      const last = Math.max(recorded_at.get(_id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at));
+      if (at - last < USE_INTERVAL_MS) return;
+      recorded_at.set(_id, at);
+      const context = { command_id: randomUUID(), causation_id: _id, actor: 'process:api-key-uses', now: at };
+      const one = keys
+        .recordUse(_id, context)
+        .catch((error: unknown) => log.warn({ err: error, key_id: _id }, 'http could not record the use of an API key'))
+        .finally(() => appending.delete(one));
+      appending.add(one);
+    },
+    /** Waits for the appends in flight. */
+    close: async (): Promise<void> => void (await Promise.all(appending)),
+  };
+}

@@ -1,0 +1,63 @@
+// The public API's route for the credits of a user.
+import { Type } from '../../events/schema.ts';
+import { balances, usageOf } from '../../readmodels/billing/credits.ts';
+import { subscriptionOf, subscriptions } from '../../readmodels/billing/subscriptions.ts';
+import { PUBLIC } from '../apis/public.ts';
+import { Credits } from '../billing/credits.ts';
+import { routeOf } from '../frame/route.ts';
+import { Count, Time } from '../frame/schemas.ts';
+import { groupOf, type Parts } from '../group.ts';
+
+const wire = ({ read, now }: Parts) => ({ read: read({ balances, subscriptions }), now });
+type Deps = ReturnType<typeof wire>;
+const route = routeOf<Deps>(PUBLIC, 'usage');
+
+const usage = route({
+  id: 'getUsage',
+  method: 'GET',
+  path: '/usage',
+  access: 'user',
+  summary: 'Show your remaining credits, and the credits used in the period',
+  responses: {
+    200: {
+      description: 'The balance, which the public API and the gateway share.',
+      schema: Type.Object(
+        {
+          ...Credits.properties,
+          plan: Type.String({ description: 'The plan of your subscription; `free` without one.' }),
+          period_usage: Type.Object(
+            {
+              period_start: Time('When the period began.'),
+              period_end: Time('When the next period begins.'),
+              credits_used: Count('Credits that jobs reserved in the period, without refunds.'),
+            },
+            { $id: 'PeriodUsage' },
+          ),
+        },
+        { $id: 'Usage' },
+      ),
+      example: {
+        credit_balance: 280,
+        available_credits: 280,
+        plan: 'free',
+        period_usage: {
+          period_start: '2026-01-01T00:00:00.000Z',
+          period_end: '2026-02-01T00:00:00.000Z',
+          credits_used: 20,
+        },
+      },
+    },
+  },
+  async handler({ caller }, { read, now }) {
+    const [balance, subscription] = await Promise.all([
+      read.balances.get(caller.user_id),
+      subscriptionOf(read.subscriptions, caller.user_id, now()),
+    ]);
+    const credit_balance = balance?.balance ?? 0;
+    const plan = subscription?.plan ?? 'free';
+    const period_usage = usageOf(balance, now());
+    return { body: { credit_balance, available_credits: credit_balance, plan, period_usage } };
+  },
+});
+
+export const group = groupOf(wire, [usage]);

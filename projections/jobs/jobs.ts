@@ -1,0 +1,296 @@
+// The read models of jobs, their results, their statistics and their purges. They are one projection, because the order of a
+// job's events decides which results count.
+import { endOf, indexesOf, namesUrls, unfold, urlsOf } from '../../events/checked-range.ts';
+import { hasEnded, type JobCreated, type Summary } from '../../events/job.ts';
+import { type JobOptions, readSealedJson, shownOptions } from '../../events/job-options.ts';
+import { checksOf, idOf } from '../../events/streams.ts';
+import type { EventTypeOf, LogEvent } from '../../events/vocabulary.ts';
+import { isDone, withDone } from '../../readmodels/jobs/batch-progress.ts';
+import { type JobDocument, jobs, rowShift } from '../../readmodels/jobs/jobs.ts';
+import { type PurgeDocument, purges } from '../../readmodels/jobs/purges.ts';
+import { resultIds, results, type StoredResult, toStored } from '../../readmodels/results/results.ts';
+import { type OpenCollection, type Projection, projection } from '../projection.ts';
+import type { Inserts } from '../projector/insert.ts';
+import { writeChanged } from '../slices.ts';
+import type { Checked, UrlsOf } from './checked-urls.ts';
+import {
+  type CheckedRange,
+  type Counting,
+  openCounting,
+  removeDomains,
+  removeStats,
+  STATS_COLLECTIONS,
+  summarize,
+} from './stats.ts';
+
+/** A page writes as many results before it makes more, so that a long page holds few of them. */
+const RESULTS_AT_ONCE = 2000;
+
+interface Page {
+  open: OpenCollection;
+  urls_of: UrlsOf;
+  inserts: Inserts;
+  documents: Map<string, JobDocument | null>;
+  /** Results that are not yet written. */
+  results: StoredResult[];
+  /** Results that are not yet counted. */
+  counted: CheckedRange[];
+  counting: Counting;
+  /** The last event of each job that is progress. The log's order decides, because the clocks of machines differ. */
+  progress: Map<JobDocument, LogEvent>;
+  summaries: Map<string, Summary>;
+}
+
+export const jobsProjection: Projection = projection({
+  name: 'jobs',
+  version: 10,
+  collections: [jobs, results, purges, ...STATS_COLLECTIONS],
+  covers: ['job', 'checks', 'domain_checks'],
+  ignores: ['ReservationVoided', 'ListingDiscarded'],
+  isHeavy: ({ type }) => type === 'ResultsPurged',
+  async retract(event, open) {
+    if (event.type !== 'URLChecked') return;
+    const job = await (await open(jobs)).get(checksOf(event.stream).job_id);
+    if (!job || !isUncounted(job, event)) return;
+    const index = { $in: indexesOf(event.data) };
+    await (await open(results)).write([{ deleteMany: { job_id: job._id, index } }]);
+  },
+  async begin(open, events, urls_of, inserts): Promise<Page> {
+    const ids = [...new Set(events.map(jobIdOf))];
+    const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
+    for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
+    const counting = openCounting(open);
+    return {
+      open,
+      urls_of,
+      inserts,
+      documents,
+      counting,
+      results: [],
+      counted: [],
+      progress: new Map(),
+      summaries: new Map(),
+    };
+  },
+  on: {
+    JobCreated: (event, { documents }) => documents.set(event.data.job_id, created(event)),
+    JobPaused: (event, page) => change(event, page, { status: 'paused', pause_reason: event.data.reason }),
+    JobResumed(event, page) {
+      const { credits_allocated } = event.data;
+      change(event, page, { status: 'processing', pause_reason: null, credits_allocated });
+    },
+    JobCancelled: (event, page) => end(event, page, { status: 'cancelled' }),
+    JobCompleted: (event, page) => end(event, page, { status: 'completed' }),
+    JobFailed: (event, page) => end(event, page, { status: 'failed', failure_reason: event.data.reason }),
+    async JobDeleted(event, page) {
+      const job = jobOf(event, page);
+      if (!job) return;
+      page.documents.set(job._id, null);
+      await (await page.open(purges)).write([{ replace: toPurge(job, event) }]);
+      await removeStats(job._id, page.open);
+    },
+    async ResultsExpired(event, page) {
+      const { completed_urls, started_at, summary } = event.data;
+      // A replay may lack the results, so the event alone says what they were.
+      const counted = { completed_urls, started_at, batches_done_before: 0, batches_done: {} };
+      change(event, page, { ...counted, results_expired_at: event.metadata.at });
+      const job = jobOf(event, page);
+      if (!job) return;
+      await (await page.open(purges)).write([{ replace: toPurge(job, event) }]);
+      page.summaries.set(job._id, summary);
+    },
+    async ResultsRemoved(event, page) {
+      change(event, page, {});
+      await (await page.open(purges)).write([{ delete: idOf(event.stream) }]);
+    },
+    async ResultsPurged(event, page) {
+      const { stream, data } = event;
+      const { from_index, to_index } = data;
+      const { open } = page;
+      const job_id = idOf(stream);
+      change(event, page, { purged_to: to_index });
+      await writeResults(page);
+      await page.inserts.stored();
+      await (await open(results)).write([{ deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } } }]);
+      // A job has at most as many domains as results, so the last slice leaves none.
+      await removeDomains(job_id, to_index - from_index, open);
+      await (await open(purges)).write([{ update: job_id, set: { $set: { purged_to: to_index } } }]);
+    },
+    async JobPurged({ stream }, { open }) {
+      await (await open(purges)).write([{ delete: idOf(stream) }]);
+    },
+    async URLChecked(event, page) {
+      const job = jobOf(event, page);
+      // A result after the job's end in the log does not count and costs nothing.
+      if (!job || hasEnded(job.status)) return;
+      if (!isUncounted(job, event)) throw new Error('the event does not tell of uncounted URLs of its batch');
+      checked(job, event);
+      const listed = page.urls_of(event);
+      const rows = unfold(event.data, listed.urls);
+      page.counted.push({ job_id: job._id, at: event.metadata.at, rows });
+      const idOfResult = resultIds(job._id);
+      for (const row of rows) {
+        const shift = rowShift(job, row.index, listed.rows[row.index - event.data.from_index]);
+        // A batch's stream has each URL once.
+        const ref = listed.refs?.[row.index - event.data.from_index] ?? undefined;
+        page.results.push(toStored(idOfResult(row.index), row, shift, ref));
+      }
+      page.progress.set(job, event);
+      if (page.results.length >= RESULTS_AT_ONCE) await writeResults(page);
+    },
+    CreditsRefunded(event, page) {
+      const job = jobOf(event, page);
+      // A release returns a reservation that the job never used.
+      if (job && event.data.transaction_type === 'refund') job.credits_refunded += event.data.amount;
+    },
+    DomainsChecked(event, page) {
+      const job = jobOf(event, page);
+      if (job) job.domains_recorded = event.data.last;
+    },
+  },
+  async end(page, open) {
+    const { documents, counting, progress, summaries } = page;
+    await writeResults(page);
+    await page.inserts.stored();
+    await counting.save((job_id) => Boolean(documents.get(job_id)));
+    for (const [job_id, summary] of summaries) if (documents.get(job_id)) await summarize(job_id, summary, open);
+    for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
+    for (const job of documents.values()) if (job) setNextStep(job);
+    await writeChanged(await open(jobs), documents.keys(), documents);
+  },
+});
+
+/** Begins to write the results that the page holds, and counts them meanwhile. */
+async function writeResults(page: Page): Promise<void> {
+  const { documents, counted } = page;
+  const made = page.results;
+  page.results = [];
+  page.counted = [];
+  if (made.length > 0) await page.inserts.insert(results, made);
+  await page.counting.count(counted.filter(({ job_id }) => documents.get(job_id)));
+}
+
+function jobIdOf({ type, data, stream }: LogEvent): string {
+  if (type === 'URLChecked') return checksOf(stream).job_id;
+  return type === 'CreditsRefunded' ? data.reference_id : idOf(stream);
+}
+
+/** Returns the event's job, with its position moved to the event; null when there is none. */
+function jobOf(event: LogEvent, { documents }: Page): JobDocument | null {
+  const job = documents.get(jobIdOf(event)) ?? null;
+  if (job) job.position = event.position;
+  return job;
+}
+
+function change(event: LogEvent<EventTypeOf<'job'>>, page: Page, changes: Partial<JobDocument>): void {
+  const job = jobOf(event, page);
+  if (!job) return;
+  page.progress.set(job, event);
+  Object.assign(job, { revision: event.revision, ...changes });
+}
+
+type Ended = Pick<JobDocument, 'status'> & Partial<JobDocument>;
+
+const end = (event: LogEvent<EventTypeOf<'job'>>, page: Page, changes: Ended): void =>
+  change(event, page, { pause_reason: null, completed_at: event.metadata.at, ...changes });
+
+/** From here on no read finds the results; the purge removes them slice by slice. */
+function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
+  const { _id, batch_size, blob_key, credits_allocated, purged_to = 0 } = job;
+  return {
+    _id,
+    batch_size,
+    blob_key,
+    purged_to,
+    urls: credits_allocated,
+    is_deleted: event.type === 'JobDeleted',
+    since: event.metadata.at,
+  };
+}
+
+/** The processes count batches by these numbers, and would never come to an end by others. */
+function assertCountable({ total_urls, credits_allocated, batch_size }: JobCreated): void {
+  const are_counts = [total_urls, credits_allocated, batch_size].every((n) => Number.isSafeInteger(n) && n >= 0);
+  if (!are_counts || batch_size === 0) throw new Error('the numbers of URLs, of credits and of a batch are no counts');
+}
+
+function created(event: LogEvent<'JobCreated'>): JobDocument {
+  assertCountable(event.data);
+  const { job_id, reservation_id: _, ceiling: _ceiling, ...data } = event.data;
+  // How the list was read is a matter of reruns, which read it from the log.
+  const { reading: _reading, column: _column, sheet: _sheet, rerun_of: _rerun_of, options, ...rest } = data;
+  const { at } = event.metadata;
+  return {
+    _id: job_id,
+    ...rest,
+    ...optionsOf(options),
+    status: 'processing',
+    completed_urls: 0,
+    credits_refunded: 0,
+    pause_reason: null,
+    failure_reason: null,
+    created_at: at,
+    started_at: null,
+    completed_at: null,
+    batches_done_before: 0,
+    batches_done: {},
+    progress_at: at,
+    revision: event.revision,
+    position: event.position,
+    results_expired_at: null,
+    purged_to: 0,
+    results_kept_since: null,
+    domains_recorded: false,
+    due: null,
+  };
+}
+
+function optionsOf(sealed: string | undefined): Pick<JobDocument, 'options'> {
+  const options = readSealedJson(sealed);
+  return options === undefined ? {} : { options: JSON.stringify(shownOptions(options as JobOptions)) };
+}
+
+/** Whether an event, which may be damaged, tells only of URLs of its batch that no earlier event told of. */
+function isUncounted(job: JobDocument, { data, stream }: Checked): boolean {
+  const { batch_size, batches_done_before, batches_done } = job;
+  const { batch } = checksOf(stream);
+  const first = batch * batch_size;
+  if (data.job_id !== job._id || batch < batches_done_before || !namesUrls(data)) return false;
+  if (data.from_index < first || endOf(data) > first + batch_size) return false;
+  const done = batches_done[batch] ?? 0;
+  return indexesOf(data).every((index) => !isDone(done, index - first));
+}
+
+function checked(job: JobDocument, event: Checked): void {
+  const { batches_done, batch_size } = job;
+  const { batch } = checksOf(event.stream);
+  const places = indexesOf(event.data).map((index) => index - batch * batch_size);
+  batches_done[batch] = withDone(batches_done[batch] ?? 0, places);
+  job.completed_urls += urlsOf(event.data);
+  job.started_at ??= event.metadata.at;
+  while (batches_done[job.batches_done_before] === sizeOfBatch(job, job.batches_done_before)) {
+    delete batches_done[job.batches_done_before++];
+  }
+}
+
+function sizeOfBatch(job: JobDocument, batch: number): number {
+  return Math.min(job.batch_size, job.total_urls - batch * job.batch_size);
+}
+
+function setNextStep(job: JobDocument): void {
+  job.due = nextStep(job);
+  const is_kept = job.due === null && hasEnded(job.status) && !job.results_expired_at;
+  job.results_kept_since = is_kept ? job.completed_at : null;
+}
+
+/** Returns the next step that the processes owe the job. */
+function nextStep(job: JobDocument): JobDocument['due'] {
+  if (!hasEnded(job.status)) {
+    if (job.completed_urls === job.total_urls) return 'completion';
+    return job.status === 'processing' && job.completed_urls === job.credits_allocated ? 'ceiling' : null;
+  }
+  // The deletion of a failed job refunds it.
+  const is_settled = job.status === 'failed' || job.completed_urls + job.credits_refunded >= job.credits_allocated;
+  if (!is_settled) return 'settlement';
+  return job.domains_recorded ? null : 'domains';
+}

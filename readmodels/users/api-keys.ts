@@ -1,0 +1,26 @@
+// The read model of API keys: the list shows its documents, and each request's key is compared with one.
+import type { KeyScopeName } from '../../events/api-key.ts';
+import type { CollectionSpec, Document } from '../documents.ts';
+
+export interface ApiKeyDocument extends Document {
+  user_id: string;
+  email: string | null;
+  name: string;
+  prefix: string;
+  /** SHA-256 of the key, hex. */
+  key_hash: string;
+  /** Absent: the key may do everything. */
+  scopes?: KeyScopeName[];
+  /** ISO 8601; absent for a key without an end. */
+  expires_at?: string;
+  created_at: string;
+  revoked_at: string | null;
+  /** To the hour. */
+  last_used_at: string | null;
+}
+
+export const apiKeys: CollectionSpec<ApiKeyDocument> = {
+  name: 'api_keys',
+  fields: { user_id: 'string', created_at: 'string', revoked_at: 'string' },
+  indexes: [{ fields: { user_id: 1, created_at: -1 } }],
+};

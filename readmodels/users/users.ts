@@ -1,0 +1,31 @@
+// The read model of users: the profile that each sees, and what administrators decide by.
+import type { Fingerprint, WithheldReason } from '../../events/user.ts';
+import type { CollectionSpec, Document } from '../documents.ts';
+
+export interface UserDocument extends Document {
+  /** `_id` is the user's id. */
+  email: string | null;
+  name: string | null;
+  /** ISO 8601. */
+  registered_at: string;
+  fingerprint: (Fingerprint & { recorded_at: string }) | null;
+  /** `reason` when the bonus is withheld. */
+  bonus: { status: 'pending' | 'granted' | 'withheld'; reason: WithheldReason | null; at: string | null };
+  /** The limit of an administrator: the most credits that the user's jobs may use in a period. */
+  custom_limit: number | null;
+  /** The user's own; absent before the first. */
+  spending_limit?: number | null;
+  /** What administrators wrote of the user. */
+  notes: string | null;
+  jobs_created: number;
+  /** When the user created the last job. */
+  last_job_at: string | null;
+  /** When the user's erasure was asked for; the personal fields are null from then on. */
+  erased_at: string | null;
+}
+
+export const users: CollectionSpec<UserDocument> = {
+  name: 'users',
+  fields: { email: 'string', registered_at: 'string', last_job_at: 'string', erased_at: 'string' },
+  indexes: [{ fields: { registered_at: -1 } }, { fields: { email: 1 } }],
+};
