@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, '..');
 const { FOLDERS } = (await import(pathToFileURL(join(ROOT, '.dependency-cruiser.mjs')).href)) as {
   FOLDERS: Record<string, unknown>;
 };
-const FOR_DEVELOPERS = ['bench', 'test', '.ci', 'examples'];
+const FOR_DEVELOPERS = ['bench', 'test', '.ci', 'examples', 'clients'];
 
 test('.dockerignore lets in the folders of the service, and what runs before its modules', (t) => {
   const lines = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n');

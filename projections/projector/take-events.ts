@@ -175,14 +175,23 @@ async function dropDiscarded(target: Target, events: readonly RecordedEvent[], i
   for (const event of events) {
     // What other events say is parsed when it is read, or cannot be read.
     if (event.type !== DISCARDING) continue;
-    const discarded = event.data as ParkedEventDiscarded;
-    if (discarded.projection !== projection.name) continue;
+    const discarded = readable<ParkedEventDiscarded>(event);
+    if (discarded?.projection !== projection.name) continue;
     const parked = await inside.collection(parkedEvents);
     const _id = `${projection.name}/${generation}/${discarded.event_id}`;
     if ((await parked.get(_id)) === null) continue;
     await parked.write([{ delete: _id }]);
     const { states } = await stateIn(inside, projection.name);
     await states.write([{ update: projection.name, set: { $inc: { [counter]: -1 } } }]);
+  }
+}
+
+/** What the event says; null where it is damaged or of a later version: what it discards then stays parked. */
+function readable<Data>(event: RecordedEvent): Data | null {
+  try {
+    return event.data as Data;
+  } catch {
+    return null;
   }
 }
 

@@ -70,7 +70,7 @@ test('projections list has the version, the position and the lag of each, and ch
   await openFiller(log).job('alice', 10, 0, 'running');
   await log.close();
   const later = await ops(DATA_DIR, 'projections', 'list');
-  t.regex(later.stdout, /^jobs +9 +live +\d{16} +[23] events, \d/m);
+  t.regex(later.stdout, /^jobs +10 +live +\d{16} +[23] events, \d/m);
   t.regex(later.stdout, /^worker_log +unbuilt$/m);
 });
 

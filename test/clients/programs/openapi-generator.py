@@ -5,7 +5,7 @@ import uuid
 
 import generated_client
 from generated_client.exceptions import NotFoundException, UnprocessableEntityException
-from generated_client.models import EndpointTestWebhook, JobStatus, NewJob, NewWebhookEndpoint, WebhookEventType
+from generated_client.models import EndpointTestWebhook, JobStatus, NewJob, NewJobUrlsInner, NewWebhookEndpoint, WebhookEventType
 
 configuration = generated_client.Configuration(host=os.environ["API_URL"], access_token=os.environ["API_KEY"])
 client = generated_client.ApiClient(configuration)
@@ -14,7 +14,7 @@ endpoints = generated_client.WebhookEndpointsApi(client)
 urls = [f"{os.environ['SITE_URL']}/{n}" for n in range(5)]
 
 job = jobs.create_job_and_wait(
-    NewJob(urls=urls), wait_seconds=60, poll_interval=1, idempotency_key=str(uuid.uuid4())
+    NewJob(urls=[NewJobUrlsInner(url) for url in urls]), wait_seconds=60, poll_interval=1, idempotency_key=str(uuid.uuid4())
 )
 assert job.status == JobStatus.COMPLETED and len(job.results) == len(urls)
 
@@ -46,7 +46,7 @@ try:
 except NotFoundException as error:
     assert json.loads(error.body)["error"]["code"] == "not_found", error.body
 try:
-    jobs.create_job(NewJob(urls=["no URL"]))
+    jobs.create_job(NewJob(urls=[NewJobUrlsInner("no URL")]))
     raise AssertionError("a list without a URL was taken")
 except UnprocessableEntityException as error:
     assert json.loads(error.body)["detail"][0]["loc"] == ["body", "urls"], error.body

@@ -91,7 +91,7 @@ export function refusing(sentence: Sentence): void {
       { sort: { n: 'asc' } },
       { limit: 0 },
       { limit: -1 },
-      { limit: 10_001 },
+      { limit: 20_001 },
       { limit: 1.5 },
       { skip: -1 },
       { skip: 0.5 },
@@ -104,7 +104,7 @@ export function refusing(sentence: Sentence): void {
       { project: { n: 1 } },
     ];
     for (const page of pages as FindOptions[]) await refuses(t, () => things.find({}, page), page);
-    await refuses(t, () => things.getMany(Array.from({ length: 10_001 }, () => 'x')), '10,001 ids');
+    await refuses(t, () => things.getMany(Array.from({ length: 20_001 }, () => 'x')), '20,001 ids');
   });
 
   sentence('a write outside the subset is refused, and the whole batch with it', async (t, { documents }) => {

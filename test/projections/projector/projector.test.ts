@@ -50,7 +50,8 @@ test('during a rebuild the old documents and their position keep up with the log
   const slow: Projection = {
     ...counting(1, 1),
     async apply(events, open) {
-      if (events.length === 5) building.resolve();
+      // The live read model gets three at the most.
+      if (events.length >= 5) building.resolve();
       await counting(1, 1).apply(events, open);
     },
   };

@@ -32,10 +32,15 @@ func main() {
 		urls = append(urls, fmt.Sprintf("%s/%d", os.Getenv("SITE_URL"), n))
 	}
 
+	items := make([]checker.NewJob_Urls_Item, len(urls))
+	for n, url := range urls {
+		check(items[n].FromNewJobUrls0(url) == nil, "url", url)
+	}
+
 	seconds, interval, key := 60, float32(1), uuid.NewString()
 	made, err := client.CreateJobAndWaitWithResponse(ctx, &checker.CreateJobAndWaitParams{
 		WaitSeconds: &seconds, PollInterval: &interval, IdempotencyKey: &key,
-	}, checker.NewJob{Urls: urls})
+	}, checker.NewJob{Urls: items})
 	check(err == nil && made.JSON201 != nil, "create", err)
 	job := made.JSON201
 	check(job.Status == checker.JobStatusCompleted && len(job.Results) == len(urls), "job", job.Status, len(job.Results))
@@ -59,14 +64,14 @@ func main() {
 	check(err == nil && usage.JSON200.CreditBalance > 0 && usage.JSON200.PeriodUsage.PeriodEnd.After(usage.JSON200.PeriodUsage.PeriodStart), "usage", err)
 
 	events := []checker.WebhookEventType{checker.WebhookEventTypeJobCompleted, checker.WebhookEventTypeJobFailed}
-	endpoint, err := client.CreateWebhookEndpointWithResponse(ctx, checker.NewWebhookEndpoint{
+	endpoint, err := client.CreateWebhookEndpointWithResponse(ctx, nil, checker.NewWebhookEndpoint{
 		Url: "https://example.com/hook", Events: &events,
 	})
 	check(err == nil && endpoint.JSON201 != nil && endpoint.JSON201.SigningSecret != "", "endpoint", err)
 	id := endpoint.JSON201.Id
 	endpoints, err := client.ListWebhookEndpointsWithResponse(ctx, nil)
 	check(err == nil && len(endpoints.JSON200.Items) > 0, "endpoints", err)
-	tested, err := client.TestWebhookEndpointWithResponse(ctx, id)
+	tested, err := client.TestWebhookEndpointWithResponse(ctx, id, nil)
 	check(err == nil && tested.JSON202 != nil, "test", err)
 	event, err := tested.JSON202.Event.AsEndpointTestWebhook()
 	check(err == nil && event.Data.EndpointId == id, "event", err, event)
@@ -75,6 +80,8 @@ func main() {
 
 	missing, err := client.GetJobWithResponse(ctx, uuid.NewString(), nil)
 	check(err == nil && missing.JSON404 != nil && missing.JSON404.Error.Code == checker.ErrorCodeNotFound, "404", err)
-	refused, err := client.CreateJobWithResponse(ctx, nil, checker.NewJob{Urls: []string{"no URL"}})
+	var no_url checker.NewJob_Urls_Item
+	check(no_url.FromNewJobUrls0("no URL") == nil, "no URL")
+	refused, err := client.CreateJobWithResponse(ctx, nil, checker.NewJob{Urls: []checker.NewJob_Urls_Item{no_url}})
 	check(err == nil && refused.JSON422 != nil && len(refused.JSON422.Detail) > 0, "422", err)
 }
