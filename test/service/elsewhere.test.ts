@@ -87,7 +87,10 @@ for (const [name, { args, threads }] of Object.entries(STARTS))
     const TMPDIR = await folderOf(t, 'interrupted-');
     const env = { PATH, NODE_COMPILE_CACHE, TMPDIR, HOME: TMPDIR, DATA_DIR: join(TMPDIR, 'data'), PORT: '0' };
     for (const [thread, modules] of threads.flatMap((one) => MODULES.map((most) => [one, most] as const))) {
-      const child = spawn(process.execPath, ['--import', interruptedAt(thread, modules), ...args], { cwd: ROOT, env });
+      const of_project = args.map((arg) => (arg === '--import' ? arg : join(ROOT, arg)));
+      // The demo keeps its data in the folder where it is started.
+      const options = { cwd: TMPDIR, env };
+      const child = spawn(process.execPath, ['--import', interruptedAt(thread, modules), ...of_project], options);
       const [output, errors, [code, signal]] = await Promise.all([
         text(child.stdout),
         text(child.stderr),
