@@ -34,11 +34,12 @@ const IN_BROWSER = 'web/provider.test.ts: a user signs in at the provider and co
 const CLAIMS =
   'adapters/identity/jwks.test.ts: settings name the claims of the user, the address and the administrator';
 const ADMIN = 'adapters/identity/claims.test.ts: only the exact value, alone or in a list, makes an administrator';
-const SESSIONS = 'ended.test.ts: users see their sessions and end one, or all';
-const AWAY = 'identity-away.test.ts: an identity provider that is away is named in errors';
+const SESSIONS = 'service/ended.test.ts: users see their sessions and end one, or all';
+const AWAY = 'service/identity-away.test.ts: an identity provider that is away is named in errors';
 const HOOK =
-  "accounts.test.ts: the provider's webhook sets the address, and a late or repeated message changes nothing";
-const DELETED = 'ended.test.ts: a user whom the provider deleted has no session, token, key or share from then on';
+  "service/accounts.test.ts: the provider's webhook sets the address, and a late or repeated message changes nothing";
+const DELETED =
+  'service/ended.test.ts: a user whom the provider deleted has no session, token, key or share from then on';
 
 /** A part of each sentence, and what shows it. */
 const SHOWN: Readonly<Record<string, string>> = {
@@ -46,14 +47,15 @@ const SHOWN: Readonly<Record<string, string>> = {
     'adapters/identity/local.test.ts: a token of this folder names its user',
   'prints a link that signs a browser in once':
     'adapters/identity/local.test.ts: the code of a link signs in within ten minutes',
-  'serves loopback only': 'config.test.ts: readConfig refuses the local issuer on an address that others can reach',
+  'serves loopback only':
+    'service/config.test.ts: readConfig refuses the local issuer on an address that others can reach',
   'the service verifies its tokens':
     'adapters/identity/provider.test.ts: a user who signs in gets a token that the service takes',
   'RS256, ES256 or EdDSA': 'adapters/identity/jwks.test.ts: the verifier accepts a token that is signed with',
   'discovery document has the rest': RUN,
   '`IDENTITY_JWKS_URL` | `jwks_uri`': RUN,
   '`IDENTITY_ISSUER` |': 'adapters/identity/jwks.test.ts: a token of another tenant of the same provider is refused',
-  '`IDENTITY_AUDIENCE` |': 'config.test.ts: an identity provider needs an issuer and an audience',
+  '`IDENTITY_AUDIENCE` |': 'service/config.test.ts: an identity provider needs an issuer and an audience',
   '`sub` when unset': CLAIMS,
   'an id is an account': CLAIMS,
   '`email` when unset': CLAIMS,
@@ -62,17 +64,17 @@ const SHOWN: Readonly<Record<string, string>> = {
   'code flow with PKCE': IN_BROWSER,
   '`PUBLIC_URL/console/provider/return`': RECIPE,
   'nobody signs in with a browser':
-    'http/console-provider.test.ts: without a client at a provider nobody signs in there',
+    'http/console/console-provider.test.ts: without a client at a provider nobody signs in there',
   'Dots in a claim': CLAIMS,
   'whose whole name has the dots wins': CLAIMS,
   '"email_verified": false': 'adapters/identity/claims.test.ts: an address that the provider calls unverified',
   'the service says who you are': RUN,
   'come with its first fingerprint':
-    'accounts.test.ts: the credits of a new account come with its first fingerprint, once',
+    'service/accounts.test.ts: the credits of a new account come with its first fingerprint, once',
   '`withheld` means':
-    'commands/signup-bonus.test.ts: an address gets three bonuses in 24 hours, each for another fingerprint',
+    'commands/users/signup-bonus.test.ts: an address gets three bonuses in 24 hours, each for another fingerprint',
   '`TRUSTED_PROXIES` names the proxy':
-    'http/callers/client-address.test.ts: the service trusts the address that a trusted proxy reports',
+    'http/frame/client-address.test.ts: the service trusts the address that a trusted proxy reports',
   'A token that is wrong gets 401': RUN,
   'does not say why': RUN,
   'with its last keys for an hour':
@@ -94,16 +96,17 @@ const SHOWN: Readonly<Record<string, string>> = {
   'Add an action': CLAIMS,
   'Create the role': ADMIN,
   'Give your own account the role': RUN,
-  'keeps no list of administrators': 'ended.test.ts: a session of an administrator ends with the role',
+  'keeps no list of administrators': 'service/ended.test.ts: a session of an administrator ends with the role',
   'others last 24 hours':
-    'http/console-provider.test.ts: a session of an administrator lasts no longer than the token that says so',
+    'http/console/console-provider.test.ts: a session of an administrator lasts no longer than the token that says so',
   '`GET /users/me/sessions` shows': SESSIONS,
-  'Administrators list and end': 'ended.test.ts: administrators see the sessions of a user, and end them',
-  'of a deleted account not at all': 'accounts.test.ts: tokens with two addresses, presented in turn',
+  'Administrators list and end': 'service/ended.test.ts: administrators see the sessions of a user, and end them',
+  'of a deleted account not at all': 'service/accounts.test.ts: tokens with two addresses, presented in turn',
   'Standard Webhooks': RUN,
   'Let it send': HOOK,
   'begins with `whsec_`': RUN,
-  'The service reads `data.id`': "accounts.test.ts: a message with a provider's list of addresses sets the primary one",
+  'The service reads `data.id`':
+    "service/accounts.test.ts: a message with a provider's list of addresses sets the primary one",
   'older than one it has': HOOK,
   '[erases]': DELETED,
   'A test message': RUN,
