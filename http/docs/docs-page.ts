@@ -7,7 +7,7 @@ import { gzip } from 'node:zlib';
 import type { StoredFile } from '../frame/answers/stored-files.ts';
 
 const OURS = new URL('./docs-page/', import.meta.url);
-const THEIRS = new URL('../', import.meta.resolve('swagger-ui-dist/package.json'));
+const THEIRS = new URL('./', import.meta.resolve('swagger-ui-dist/package.json'));
 
 export const DOCS_PAGE = 'index.html';
 const FILES: Readonly<Record<string, { folder: URL; content_type: string }>> = {

@@ -81,7 +81,7 @@ test('the service compresses large files for clients that accept it', async (t) 
 });
 
 test('no path reaches a file outside the list', async (t) => {
-  const paths = ['../../package.json', '..%2fpackage.json', '%2e%2e/package.json', '..%5cpackage.json', 'index.html'];
+  const paths = ['../package.json', '..%2fpackage.json', '%2e%2e/package.json', '..%5cpackage.json', 'index.html'];
   const others = ['package.json', 'swagger-initializer.js', 'swagger-ui.js.map', 'page.js/', '__proto__', 'toString'];
   for (const path of [...paths, ...others]) t.is(await rawStatus(`/docs/${path}`), 404, path);
   t.is(await rawStatus('/docs/page.js%00.png'), 422);
