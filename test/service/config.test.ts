@@ -255,7 +255,7 @@ test('readConfig ignores variables of platforms, of Node and of other programs',
 });
 
 test('the code reads every setting', (t) => {
-  const root = fileURLToPath(new URL('..', import.meta.url));
+  const root = fileURLToPath(new URL('../..', import.meta.url));
   const sources = globSync(
     '{*,{adapters,checkers,cli,commands,http,intake,processes,projections,readmodels,service}/**/*}.ts',
     {
