@@ -10,7 +10,7 @@ import { VERDICTS } from '../../../events/checks.ts';
 import { JOB_STATUSES } from '../../../events/job.ts';
 import { ALL_ROUTES } from '../../../http/all-routes.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 test('the folder of the service may have any name', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'two words é %20-'));
@@ -18,7 +18,7 @@ test('the folder of the service may have any name', async (t) => {
   await symlink(ROOT, join(folder, 'service'));
   const program = `
     import { pathToFileURL } from 'node:url';
-    const { openConsoleFiles } = await import(pathToFileURL(${JSON.stringify(join(folder, 'service/http/console-files.ts'))}));
+    const { openConsoleFiles } = await import(pathToFileURL(${JSON.stringify(join(folder, 'service/http/console/console-files.ts'))}));
     const { page, assets } = await openConsoleFiles({ base: '', sign_in: 'link', linkCommand: () => '', sells: false })();
     console.log(page.bytes.length > 0, assets.size > 2);
   `;
