@@ -7,19 +7,11 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, FormData, fetch, type RequestInit, type Response } from 'undici';
 import type { ListReading } from '../commands/jobs/intake.ts';
-import type { JobStatus } from '../events/job.ts';
+import type { Static } from '../events/schema.ts';
+import type { JobView as JobOfGateway } from '../http/jobs/job-view.ts';
 
-export interface JobView {
-  job_id: string;
-  status: JobStatus;
-  total_urls: number;
-  completed_urls: number;
-  credits_allocated: number;
-  credits_refunded: number;
-  duplicates_removed: number;
-  invalid_urls_rejected: number;
-  blocked_urls_skipped: number;
-}
+/** As the gateway describes it. */
+export type JobView = Static<typeof JobOfGateway>;
 
 /** A service that has just begun may be short of a store for a moment. */
 const AWAY = 503;

@@ -76,7 +76,7 @@ export function openStreamStates<State>(
   async function load(stream: string): Promise<Loaded<State>> {
     const kept = states.get(stream);
     if (kept && (await isLast(stream, kept))) {
-      keep(stream, kept);
+      kept.confirmed_at = monotonic();
       return kept;
     }
     const loaded = kept ?? (await begin?.(stream)) ?? empty();
