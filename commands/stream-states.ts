@@ -65,20 +65,11 @@ export function openStreamStates<State>(
     return kept && monotonic() - kept.confirmed_at < CONFIRMED_MS ? kept : undefined;
   }
 
-  /** Whether the stream ends where the state does, where the store tells that faster than by a read. */
-  async function isLast(stream: string, { last_id, revision }: Loaded<State>): Promise<boolean> {
-    if (!log.lastOf) return false;
-    const last = await log.lastOf(stream);
-    return (last?.id ?? null) === last_id && (last?.revision ?? 'no_stream') === revision;
-  }
-
   /** Reads the events that the cached state lacks, and keeps the state with them. */
   async function load(stream: string): Promise<Loaded<State>> {
     const kept = states.get(stream);
-    if (kept && (await isLast(stream, kept))) {
-      kept.confirmed_at = monotonic();
-      return kept;
-    }
+    // The store may tell faster than by a read that the stream ends where the state does.
+    if (kept && log.lastId && (await log.lastId(stream)) === kept.last_id) return kept;
     const loaded = kept ?? (await begin?.(stream)) ?? empty();
     const known_id = kept?.last_id ?? undefined;
     let is_of_log = known_id === undefined;

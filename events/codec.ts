@@ -159,7 +159,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
       return store.append(stream, expected, safe);
     },
     readStream: (stream, options) => read(store.readStream(stream, options), decodeOfStream, options?.known_id),
-    ...(store.lastOf && { lastOf: store.lastOf.bind(store) }),
+    ...(store.lastId && { lastId: store.lastId.bind(store) }),
     readAll: (options) => read(store.readAll(options), decode),
     async *subscribe(options) {
       for await (const { events, position } of store.subscribe(options)) {

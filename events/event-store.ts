@@ -79,8 +79,8 @@ export interface EventStore {
     options?: { from?: number; direction?: 'forwards' | 'backwards'; limit?: number; known_id?: string },
   ): AsyncIterable<RecordedEvent>;
 
-  /** The stream's last event; null when it has none. Stores where such a look costs as much as a read have no `lastOf`. */
-  lastOf?(stream: string): Promise<Pick<RecordedEvent, 'id' | 'revision'> | null>;
+  /** The id of the stream's last event; null when it has none. Stores where such a look costs as much as a read have no `lastId`. */
+  lastId?(stream: string): Promise<string | null>;
 
   /** The log after `from` (exclusive) up to its end at the start of the read. */
   readAll(options?: { from?: Position; filter?: EventFilter; limit?: number }): AsyncIterable<RecordedEvent>;

@@ -20,7 +20,7 @@ export const withTraces = (log: EventStore): EventStore => ({
       },
     ),
   readStream: (stream, options) => log.readStream(stream, options),
-  ...(log.lastOf && { lastOf: log.lastOf.bind(log) }),
+  ...(log.lastId && { lastId: log.lastId.bind(log) }),
   readAll: (options) => log.readAll(options),
   subscribe: (options) => log.subscribe(options),
   head: () => log.head(),

@@ -45,6 +45,23 @@ test('a command reads nothing when no other process has written', async (t) => {
   t.is(reads(), 0);
 });
 
+test('a state is read again only where another process has written since', async (t) => {
+  const { log } = await openTestStores(t);
+  const { reads, counted } = countingReads(log);
+  const [here, there] = [openAggregate(counted, fold), openAggregate(log, fold)];
+  for (const stream of ['count-1', 'count-2']) {
+    await here.read(stream);
+    const before = reads();
+    await here.read(stream);
+    t.is(reads(), before);
+    await there.handle(stream, commandContext(), count);
+    t.is((await here.read(stream)).state.n, 1);
+    t.is(reads(), before + 1);
+    await here.read(stream);
+    t.is(reads(), before + 1);
+  }
+});
+
 test('an aggregate decides a command again that it decided on an old state', async (t) => {
   const { log } = await openTestStores(t);
   const [here, there] = [openAggregate(log, fold), openAggregate(log, fold)];
@@ -145,6 +162,7 @@ function replaceable(before: EventStore): { log: EventStore; become(after: Event
     ...before,
     append: (...args) => current.append(...args),
     readStream: (...args) => current.readStream(...args),
+    lastId: (stream) => current.lastId!(stream),
   };
   return { log, become: (after) => (current = after) };
 }
@@ -189,7 +207,8 @@ function countingReads(log: EventStore): { reads: () => number; counted: EventSt
     reads++;
     return log.readStream(...args);
   };
-  return { reads: () => reads, counted: { ...log, append: (...args) => log.append(...args), readStream } };
+  const lastId: EventStore['lastId'] = (stream) => log.lastId!(stream);
+  return { reads: () => reads, counted: { ...log, append: (...args) => log.append(...args), readStream, lastId } };
 }
 
 /** The log, which appends as it should, but the answer to the first append never comes. */

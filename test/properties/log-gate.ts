@@ -156,9 +156,9 @@ export function openLogGate(log: EventStore, overtake: (stream: string, log: Eve
           backing_off.delete(`${name}/${stream}`);
           yield* await call(() => Array.fromAsync(log.readStream(stream, options)));
         },
-        lastOf: (stream) => {
+        lastId: (stream) => {
           backing_off.delete(`${name}/${stream}`);
-          return call(async () => (await log.lastOf?.(stream)) ?? null);
+          return call(() => log.lastId!(stream));
         },
         deleteStream: (stream) => call(() => log.deleteStream(stream)),
       };
@@ -195,7 +195,7 @@ export function openLogGate(log: EventStore, overtake: (stream: string, log: Eve
 const unbound = (log: EventStore): EventStore => ({
   append: (...args) => log.append(...args),
   readStream: (...args) => log.readStream(...args),
-  lastOf: (stream) => log.lastOf!(stream),
+  lastId: (stream) => log.lastId!(stream),
   readAll: (...args) => log.readAll(...args),
   subscribe: (...args) => log.subscribe(...args),
   head: () => log.head(),

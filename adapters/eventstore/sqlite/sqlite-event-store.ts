@@ -94,7 +94,7 @@ class SqliteEventStore implements StoredLog {
   readonly #checkpointer: Checkpointer | null;
   readonly #streams: StreamPages;
   readonly #findRevision: StatementSync;
-  readonly #findLast: StatementSync;
+  readonly #findLastId: StatementSync;
   readonly #deletedStreams: StatementSync;
   readonly #lastRowid: StatementSync;
   #deletions: Deletions | undefined;
@@ -115,8 +115,8 @@ class SqliteEventStore implements StoredLog {
     this.#streams = new StreamPages(db);
     this.#findRevision = db.prepare(`
       SELECT max(revision) AS revision FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)`);
-    this.#findLast = db.prepare(`
-      SELECT e.id, e.revision FROM streams s CROSS JOIN events e ON e.stream_id = s.id
+    this.#findLastId = db.prepare(`
+      SELECT e.id FROM streams s CROSS JOIN events e ON e.stream_id = s.id
       WHERE s.name = ? AND NOT s.deleted ORDER BY e.revision DESC LIMIT 1`);
     this.#deletedStreams = db.prepare('SELECT name FROM streams WHERE id > ? AND id <= ? AND deleted');
     // The highest rowid ever given, even if its event was deleted, so that the head never moves behind a checkpoint.
@@ -172,9 +172,9 @@ class SqliteEventStore implements StoredLog {
     }
   }
 
-  async lastOf(stream: string): Promise<{ id: string; revision: number } | null> {
-    const last = await this.#whenOpen(() => this.#findLast.get(stream));
-    return (last as { id: string; revision: number } | undefined) ?? null;
+  async lastId(stream: string): Promise<string | null> {
+    const last = (await this.#whenOpen(() => this.#findLastId.get(stream))) as { id: string } | undefined;
+    return last?.id ?? null;
   }
 
   async *readAll({
