@@ -5,16 +5,16 @@ import { PARKED_STREAM } from '../events/streams.ts';
 import { type CommandContext, type Decision, evolveBy, notRefused, openAggregate } from './aggregate.ts';
 
 /** Discarded events, each of one projection. */
-type State = ReadonlySet<string>;
+type State = Set<string>;
 
 const keyOf = ({ projection, event_id }: ParkedEventDiscarded) => `${projection}/${event_id}`;
 
 export const initial = (): State => new Set();
 export const evolve = evolveBy<State, ParkedEventsEvent>({
-  ParkedEventDiscarded: (state, data) => new Set([...state, keyOf(data)]),
+  ParkedEventDiscarded: (state, data) => state.add(keyOf(data)),
 });
 
-export const decide = (state: State, discarded: ParkedEventDiscarded): Decision<ParkedEventsEvent> => ({
+export const decide = (state: Readonly<State>, discarded: ParkedEventDiscarded): Decision<ParkedEventsEvent> => ({
   events: state.has(keyOf(discarded)) ? [] : [{ type: 'ParkedEventDiscarded', data: discarded }],
 });
 

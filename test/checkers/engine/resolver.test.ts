@@ -98,3 +98,12 @@ test('the parser reads a hosts file with comments, several names and addresses, 
     ],
   );
 });
+
+test('the names that are kept are bounded by their addresses', (t) => {
+  const addresses = Array.from({ length: 128 }, (_, n) => `8.8.4.${n}`);
+  const answering: Lookup = (_name, done) => done({ addresses, ttl_s: 60 });
+  const resolver = createResolver(createAddressGuard([]), answering, () => 0);
+  for (let n = 0; n < 4000; n++) resolver.resolve(`h${n}.example`, () => {});
+  t.is(resolver.known('h0.example'), null);
+  t.like(resolver.known('h3999.example'), { ok: true });
+});

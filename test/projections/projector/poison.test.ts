@@ -74,6 +74,22 @@ for (const [which, is_poison] of Object.entries(places)) {
   });
 }
 
+test('an event that is discarded is parked no more, and one that was not parked changes nothing', async (t) => {
+  const stores = await openTestStores(t);
+  await fill(stores, (n) => n === 7);
+  await project(stores, [picky(1)]);
+  const [parked] = await stores.documents.reading(parkedEvents).find({});
+  const metadata = metadataOf(commandContext());
+  const discarded = ['other', parked!.event_id, parked!.event_id].map((event_id) => ({
+    ...{ id: randomUUID(), type: 'ParkedEventDiscarded', metadata },
+    data: { projection: 'tallies', event_id, reason: 'a test' },
+  }));
+  await stores.log.append('service-parked', 'no_stream', discarded);
+  await project(stores, [picky(1)]);
+  t.is((await stateOf(stores))?.parked, 0);
+  t.is(await stores.documents.reading(parkedEvents).count({}), 0);
+});
+
 test('a transaction that is too large for the store is halved, and a single event is tried again: none is parked', async (t) => {
   const stores = await openTestStores(t);
   await fill(stores, () => false);
