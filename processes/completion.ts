@@ -7,7 +7,7 @@ import type { EventStore } from '../events/event-store.ts';
 import { checksStream } from '../events/streams.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { jobStats, type StatsDocument } from '../readmodels/results/stats.ts';
+import { jobStats, type StatsDocument, statisticsOf } from '../readmodels/results/stats.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 
 /** Statistics in one read: each document has up to 500 domains. */
@@ -36,8 +36,7 @@ export function completion({ log, readmodels, commands, context }: CompletionOpt
     reads: {
       at_once: READ_AT_ONCE,
       // The projector writes statistics and jobs in one transaction, so these counts are complete, unless somebody has dropped some.
-      read: async (some) =>
-        new Map((await stats.getMany(some.map(({ _id }) => _id))).map((document) => [document._id, document])),
+      read: statisticsOf(stats),
     },
     async work(job, { together }) {
       const { _id, completed_urls } = job;

@@ -6,7 +6,7 @@ import type { FoundOfDomain } from '../events/domain-checks.ts';
 import { jsonBytes, runsOf } from '../events/event-store.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
-import { foundOfDomains, jobDomains, jobStats, type StatsDocument } from '../readmodels/results/stats.ts';
+import { foundOfDomains, jobDomains, jobStats, type StatsDocument, statisticsOf } from '../readmodels/results/stats.ts';
 import { type AnyManager, type Done, processManager } from './process-manager.ts';
 
 /** A part of domains has at most this many bytes, so that it fits an append. Each run cuts the parts at the same places. */
@@ -32,8 +32,7 @@ export function domainChecks(options: DomainChecksOptions): AnyManager {
     since: ({ completed_at }) => completed_at,
     reads: {
       at_once: READ_AT_ONCE,
-      read: async (some) =>
-        new Map((await documents.getMany(some.map(({ _id }) => _id))).map((document) => [document._id, document])),
+      read: statisticsOf(documents),
     },
     work: (job, { together }) => recordDomains(job, together.get(job._id), options),
     fails: 'the domains of a job cannot be recorded now; those of others are',

@@ -57,6 +57,13 @@ export interface DomainDocument extends Document, FoundOfDomain {
 }
 
 export const jobStats: CollectionSpec<StatsDocument> = { name: 'job_stats', fields: {}, indexes: [] };
+
+/** Reads the statistics of jobs, by job. */
+export const statisticsOf =
+  (stats: Pick<Collection<StatsDocument>, 'getMany'>) =>
+  async (jobs: readonly Document[]): Promise<ReadonlyMap<string, StatsDocument>> =>
+    new Map((await stats.getMany(jobs.map(({ _id }) => _id))).map((document) => [document._id, document]));
+
 export const jobResponseTimes: CollectionSpec<ResponseTimesDocument> = {
   name: 'job_response_times',
   fields: {},
