@@ -97,7 +97,11 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const over = new AbortController();
   const ends = AbortSignal.any([signal, over.signal]);
   const joining = { queue, engine, logger, signal: ends, monotonic, ...(announce_ms !== undefined && { announce_ms }) };
-  const membership = await joinCheckers(joining);
+  const membership = await joinCheckers(joining).catch((error: unknown) => {
+    // What listens already would announce a checker that takes no work.
+    over.abort();
+    throw error;
+  });
   const standing = () => membership.standing;
   const working = {
     ...{ log, jobs, engine, logger, signal, retry, context, began_at, standing },

@@ -184,8 +184,10 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   }
 
   async function findLost(): Promise<void> {
+    // First what may fail: what is silent is forgotten as it is returned.
+    const has_lost = await losses.hasLost(monotonic());
     const lost = published.silentSince(monotonic() - options.lost_after_ms);
-    if (await losses.hasLost(monotonic())) {
+    if (has_lost) {
       logger.warn('the queue has lost messages: what no checker has in hand is published again');
       lost.push(...published.notInHandSince(monotonic() - IN_HAND_MS));
     }
@@ -270,8 +272,9 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     if (!(await jobs.get(job_id))) return drop(flight);
     logger.error({ job_id, which }, 'URLs of a job are not in its listing, or fit no message');
     wait(flight);
+    // Before the command, which may fail: then the job is looked at again.
+    published.heard(job_id, -1, ANYONE, monotonic());
     if (!is_later && ++flight.unlisted >= MAX_UNLISTED) await options.fail(job_id);
-    else published.heard(job_id, -1, ANYONE, monotonic());
   }
 
   /** Publishes to the target as many messages as its queue has room for. Returns whether more are left. */

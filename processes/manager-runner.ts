@@ -76,7 +76,7 @@ export class ManagerRunner<Item extends Document, Together = undefined> {
 
   /** Makes one pass. Throws when a store is away, after all work of the pass has ended. */
   async pass(signal: AbortSignal): Promise<Pass> {
-    const { at_once = AT_ONCE, takes, reads } = this.#manager;
+    const { at_once = AT_ONCE, takes, reads, most_failures = Number.POSITIVE_INFINITY } = this.#manager;
     this.#put_off.begin();
     const limit = typeof at_once === 'number' ? at_once : await at_once();
     if (limit === null) return { reached: null, is_held_up: true };
@@ -89,7 +89,8 @@ export class ManagerRunner<Item extends Document, Together = undefined> {
       const together = (await reads?.read(some)) as Together;
       await inParallel(some, (item) => this.#work(item, together, worked, signal), this.#manager.at_a_time);
     }
-    this.#put_off.end(found.length < limit && taken.length === found.length && !signal.aborted);
+    const tried_all = taken.length === found.length && worked.failures < most_failures && !signal.aborted;
+    this.#put_off.end(found.length < limit && tried_all);
     this.#watch.waits(this.#oldestOf(worked.left), this.#put_off.failed);
     return { reached: worked.reached, is_held_up: false };
   }

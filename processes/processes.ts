@@ -12,6 +12,7 @@ import { ManagerRunner } from './manager-runner.ts';
 import { ManagerWatch } from './manager-watch.ts';
 import { managersOf } from './managers.ts';
 import type { ProcessesOptions } from './options.ts';
+import { PutOff } from './put-off.ts';
 import { openRemovals } from './removals.ts';
 
 /** Runs until `signal` aborts, in one process at a time. */
@@ -34,11 +35,13 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     };
     await Promise.all([
       ...loopsOf(parts).map(({ name, run }) => keep(name, (watch, onPass) => run(signal, onPass, watch))),
-      ...managersOf(parts).map((manager) =>
-        keep(manager.name, (watch, onPass) =>
-          new ManagerRunner(manager, { readmodels, logger, now: steady, monotonic, watch }).run(signal, onPass),
-        ),
-      ),
+      ...managersOf(parts).map((manager) => {
+        // What is put off, and since when, survives a restart of its manager.
+        const lasting = { ...manager, put_off: manager.put_off ?? new PutOff(monotonic) };
+        return keep(manager.name, (watch, onPass) =>
+          new ManagerRunner(lasting, { readmodels, logger, now: steady, monotonic, watch }).run(signal, onPass),
+        );
+      }),
     ]).finally(() => (is_running = false));
   };
   const unable = unlessAnswering({

@@ -100,6 +100,8 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
         more = true;
       }
     }
+    // Nothing was found, so what was let through is not there any more.
+    if (in_hand.size === 0) put_off.end();
   }
 
   /**

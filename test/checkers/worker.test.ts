@@ -426,3 +426,17 @@ test("a job's greatest number of published batches, all stuck, does not block th
   await until(() => begun.length === 513);
   t.is(begun.at(-1), 'https://example.com/5120');
 });
+
+test('a checker that could not join announces nothing any more', async (t) => {
+  const { log, queue } = await jobOfWorkers(t);
+  const signals: AbortSignal[] = [];
+  const failing = delivering(queue, (pulled) => pulled);
+  failing.listen = async (_subject, _take, signal) => {
+    if (signals.push(signal) > 1) throw new Away();
+  };
+  const { engine } = manualEngine();
+  const { signal } = new AbortController();
+  const parts = { log, queue: failing, engine, jobs: openJobs(log), logger: silent, signal, ack_wait_ms: 30_000 };
+  await t.throwsAsync(runWorker(parts), { code: 'unavailable' });
+  t.true(signals[0]!.aborted);
+});

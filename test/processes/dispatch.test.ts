@@ -58,7 +58,7 @@ function dispatcherOver(
 ) {
   const failed: string[] = [];
   /** What goes wrong now: the queue takes messages and its answer is lost, or it takes none, or the log does not answer. */
-  const faults = { lost_ack: false, refused: false, log_away: false };
+  const faults = { lost_ack: false, refused: false, log_away: false, queue_away: false };
   const lost = { times: 0 };
   const away = () => Object.assign(new Error('away'), { code: 'unavailable' });
   const published: Message[] = [];
@@ -76,7 +76,10 @@ function dispatcherOver(
       if (faults.lost_ack) throw away();
     },
     depth: async () => waiting,
-    losses: async () => lost.times,
+    losses: async () => {
+      if (faults.queue_away) throw away();
+      return lost.times;
+    },
     drop: async () => {},
     broadcast: async (_subject: string, body: unknown) => {
       view = (body as Members).view;
@@ -522,6 +525,19 @@ test('when the queue has lost messages, everything that no checker works on is p
   hear('a', [1]);
   for (let passes = 0; passes < 3; passes++) await pass();
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
+});
+
+test('work that is silent for too long is published again also where the queue did not answer just then', async (t) => {
+  const { pass, published, later, faults } = dispatcherOver([job('a', 'alice', 100)], [], { lost_after_ms: 60_000 });
+  await pass();
+  t.deepEqual(published(), ['a:0-100']);
+  later(60_001);
+  faults.queue_away = true;
+  await t.throwsAsync(pass(), { code: 'unavailable' });
+  faults.queue_away = false;
+  later(2_000);
+  for (let passes = 0; passes < 3; passes++) await pass();
+  t.deepEqual(published(), ['a:0-100']);
 });
 
 const ownerAmong =

@@ -28,7 +28,7 @@ async function dues(t: ExecutionContext, ids: readonly string[]) {
 const idsOf = (documents: readonly { _id: string }[]) => documents.map(({ _id }) => _id);
 
 /** A manager over documents, of which those fail that `fails` names; what is done is removed. */
-async function world(t: ExecutionContext, ids: readonly string[], at_once = 100) {
+async function world(t: ExecutionContext, ids: readonly string[], at_once = 100, most_failures?: number) {
   const documents = await dues(t, ids);
   const clock = { now: 0 };
   const fails = new Map<string, Error | Later>();
@@ -47,6 +47,7 @@ async function world(t: ExecutionContext, ids: readonly string[], at_once = 100)
       return _id;
     },
     fails: 'it fails',
+    ...(most_failures !== undefined && { most_failures, at_a_time: 1 }),
   });
   const runner = new ManagerRunner(manager, {
     ...{ readmodels: { collection: () => documents } as unknown as ReadModels, watch },
@@ -105,6 +106,22 @@ test('a damaged document among those that an absent server held up delays them b
     await pass();
   }
   t.deepEqual(idsOf(await documents.find({})), ['damaged-1', 'damaged-2']);
+});
+
+test('what failed before, and a pass that gives up does not come to, is still put off', async (t) => {
+  const { clock, fails, watch, pass } = await world(t, ['a', 'b', 'c', 'd'], 100, 2);
+  for (const id of ['a', 'b', 'c', 'd']) fails.set(id, new Error('no'));
+  t.deepEqual(
+    [await pass(), await pass()],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+    ],
+  );
+  t.is(watch.sign().put_off, 4);
+  clock.now += 5 * 60 * SECOND;
+  t.is((await pass()).length, 2);
+  t.is(watch.sign().put_off, 4);
 });
 
 test('work that is not due yet is no failure, and is looked at again at its time', async (t) => {

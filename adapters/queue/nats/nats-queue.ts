@@ -1,6 +1,7 @@
 // The queue on NATS: messages go through a JetStream work queue, broadcasts through core NATS.
 import { ErrorCode, type JetStreamClient, type Msg, NatsError, type PubAck } from 'nats';
 import type { ConsumeOptions, Consumer, Message, Queue } from '../../../checkers/queue.ts';
+import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import {
   checkConsumeOptions,
   checkSubject,
@@ -39,7 +40,7 @@ export async function openNatsQueue({
   prefix = 'urlchecker',
   replicas = null,
   log,
-  give_up_after_ms = 10_000,
+  give_up_after_ms = TIME_LIMITS.NATS.unavailable_after_ms,
 }: NatsQueueOptions): Promise<Queue> {
   if (!/^[a-z0-9_-]{1,100}$/.test(prefix)) throw new QueueError('invalid_option', `'${prefix}' is not of [a-z0-9_-]`);
   const connection = await openConnection(url, log, give_up_after_ms);
