@@ -154,7 +154,7 @@ export class UrlChecker {
         const error = await errorOf(response);
         const may_repeat = TEMPORARY.includes(error.status) || error.code === 'idempotency_in_progress';
         if (!may_repeat || n >= tries || (error.status === 500 && !is_repeatable)) throw error;
-        wait_s = Number(response.headers.get('retry-after') ?? wait_s);
+        wait_s = Number(response.headers.get('retry-after')) || wait_s;
       } catch (error) {
         if (error instanceof ApiError || n >= tries || !is_repeatable) throw error;
       }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -133,4 +134,37 @@ print(json.dumps([stopped["status"], [[one["verdict"], one.get("ref")] for one i
     'not_found',
     [true, false],
   ]);
+});
+
+/** What stands before the service: an answer that is cut off, one with a date to wait for, one in words of its own; then the service answers. */
+const BEFORE_IT: readonly ((response: ServerResponse) => void)[] = [
+  (response) => {
+    response.writeHead(200, { 'content-length': '100' }).flushHeaders();
+    response.write('{', () => response.destroy());
+  },
+  (response) => response.writeHead(503, { 'retry-after': new Date().toUTCString() }).end('{"error":"Bad gateway"}'),
+  (response) => response.writeHead(502).end('<h1>Bad gateway</h1>'),
+  (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"credit_balance":7}'),
+];
+
+test('both clients ask again where what stands before the service fails in its own way', async (t) => {
+  const answers: Record<string, number> = {};
+  const site = await openSite((request, response) => {
+    const client = request.url!.split('/')[1]!;
+    answers[client] = (answers[client] ?? -1) + 1;
+    BEFORE_IT[answers[client]]!(response);
+  });
+  t.teardown(() => site.close());
+  await writeFile(
+    join(folder, 'away.ts'),
+    `import { UrlChecker } from 'url-checker-client';
+    console.log((await new UrlChecker({ base_url: '${site.url}/ts', api_key: 'k' }).usage()).credit_balance);`,
+  );
+  await writeFile(
+    join(folder, 'away.py'),
+    `from url_checker_client import UrlChecker
+print(UrlChecker("${site.url}/py", "k").usage()["credit_balance"])`,
+  );
+  t.deepEqual(await Promise.all([run(process.execPath, ['away.ts']), run('python3', ['away.py'])]), ['7\n', '7\n']);
+  t.deepEqual(answers, { ts: 3, py: 3 });
 });

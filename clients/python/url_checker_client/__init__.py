@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import http.client
 import json
 import random
 import re
@@ -142,8 +143,9 @@ class UrlChecker:
                 may_repeat = error.status in _TEMPORARY or error.code == "idempotency_in_progress"
                 if not may_repeat or n == self._tries or (error.status == 500 and not is_repeatable):
                     raise error from None
-                wait_s = float(refused.headers.get("Retry-After") or wait_s)
-            except OSError:
+                after = refused.headers.get("Retry-After", "")
+                wait_s = float(after) if after.isdecimal() else wait_s
+            except (OSError, http.client.HTTPException):
                 if n == self._tries or not is_repeatable:
                     raise
             time.sleep(wait_s)
@@ -172,11 +174,11 @@ def is_webhook_signed(body: bytes, header: str, secret: str, *, now: float | Non
 def _error_of(refused: urllib.error.HTTPError) -> ApiError:
     request_id = refused.headers.get("X-Request-ID")
     try:
-        error = json.loads(refused.read())["error"]
-    except (ValueError, KeyError, TypeError):
+        return ApiError(refused.code, json.loads(refused.read())["error"], request_id)
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         # What stands before the service answers in its own way.
         error = {"code": "unavailable", "message": f"The answer has status {refused.code}."}
-    return ApiError(refused.code, error, request_id)
+        return ApiError(refused.code, error, request_id)
 
 
 def _written(value: Any) -> str:
