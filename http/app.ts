@@ -292,10 +292,12 @@ function isHeavy({ heavy }: Pick<Route, 'heavy'>, ctx: Context): boolean {
 
 /** Counts the heavy request as in flight until its answer is sent or its client leaves. */
 function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
-  const { caller = null, ip } = ctx.state as RequestState;
-  const heavy = heavy_requests.enter({ caller, ip });
-  onceClosed(ctx.res, heavy.leave);
-  return heavy;
+  const state = ctx.state as RequestState;
+  if (state.heavy) return state.heavy;
+  const { caller = null, ip } = state;
+  state.heavy = heavy_requests.enter({ caller, ip });
+  onceClosed(ctx.res, state.heavy.leave);
+  return state.heavy;
 }
 
 async function admit(ctx: Context, options: AppOptions, caller: Caller | null | undefined): Promise<void> {

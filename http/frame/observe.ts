@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { traced } from '../../events/tracing.ts';
 import { openClientAddress } from './client-address.ts';
+import type { HeavyRequest } from './limits/heavy-requests.ts';
 import { openHttpMetrics } from './metrics.ts';
 import type { Caller, Route } from './route.ts';
 
@@ -24,6 +25,8 @@ export interface RequestState {
   caller?: Caller | null;
   /** Whether the answer failed after its first bytes. */
   cut_off?: boolean;
+  /** The place of a heavy request, which all that is asked within it shares, one after the other. */
+  heavy?: HeavyRequest;
 }
 
 /** Gives the request an id, then logs and measures it when the response ends or the client leaves. */

@@ -109,3 +109,16 @@ test('errors in arguments are explained, and a job of another user is not found'
   t.like((await mallory.ask('GET', '/api/v2/usage')).body, { available_credits: 300 });
   await client.close();
 });
+
+test('a call that reads pages of results counts as one large request', async (t) => {
+  const own = await startTestService({ HEAVY_REQUESTS_PER_CALLER: '1' });
+  t.teardown(() => own.stop());
+  const { token } = await own.keyHolder('dora');
+  const client = await connect(own.url, token, GENERATIONS[0]!);
+  const wanted = `${site.url}/wanted`;
+  const urls = [...Array.from({ length: 120 }, (_, n) => `${wanted}-${n}`), wanted];
+  const { job_id } = contentOf(await client.callTool({ name: 'check_urls', arguments: { urls } }));
+  const explained = await client.callTool({ name: 'explain_result', arguments: { job_id, url: wanted } });
+  t.like(contentOf(explained).result, { url: wanted, verdict: 'ok' }, textOf(explained));
+  await client.close();
+});
