@@ -21,8 +21,8 @@ import { asThrown, type Caller, routeOf } from '../frame/route.ts';
 import { Count } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { alreadySubscribed, customersIn, openCheckouts } from './checkouts.ts';
-import { providerAway } from './payment-events.ts';
-import { type OrderItem, PaymentProviderError } from './payments.ts';
+import { asked, providerAway } from './payment-events.ts';
+import type { OrderItem } from './payments.ts';
 import { openReturnUrls } from './return-urls.ts';
 
 const wire = ({ log, logger, read, payments, now, public_url, config }: Parts) => ({
@@ -268,17 +268,6 @@ const heardOf = async (user_id: string, { read }: Deps) => (await read.subscript
 function providerOf({ payments }: Deps) {
   if (payments) return payments;
   throw retryLater(503, 'payments_unavailable', 'The operator has set up no payment provider.', 3600);
-}
-
-/** Asks the provider. Its failures are not the client's. */
-async function asked<T>(ask: () => Promise<T>, { logger }: Deps): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof PaymentProviderError)) throw error;
-    logger.warn({ err: error }, 'the payment provider failed');
-    throw providerAway();
-  }
 }
 
 export const group = groupOf(wire, [packages, purchase, plans, subscribe, subscribeV2, portal]);

@@ -50,7 +50,8 @@ export function openCheckouts(provider: PaymentProvider, subscriptions: Subscrip
       const { opened = 0, [kind]: last } = state.checkouts ?? {};
       const page = last ? await customers.reopen(last.session_id) : null;
       if (page && last?.item === name) return page;
-      if (page && kind === 'plan' && !(await customers.close(page.session_id))) continue;
+      // It has been paid meanwhile, and the provider's event is on its way.
+      if (page && kind === 'plan' && !(await customers.close(page.session_id))) throw alreadySubscribed();
       const session = await provider.checkout({ ...order, customer_id, idempotency_key: `${user_id} ${opened}` });
       const checkout = { session_id: session.session_id, kind, item: name };
       const command = { type: 'openCheckout', after: opened, checkout } as const;

@@ -15,8 +15,8 @@ import { asThrown, routeOf } from '../frame/route.ts';
 import { Count, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
-import { providerAway } from './payment-events.ts';
-import { endsSubscriptions as isCharging, PaymentProviderError } from './payments.ts';
+import { asked, providerAway } from './payment-events.ts';
+import { isCharging } from './payments.ts';
 
 const wire = ({ read, payments, logger }: Parts) => ({
   ...{ provider: payments, logger },
@@ -106,11 +106,7 @@ const document = route({
   async handler({ caller: { user_id }, params: { payment_id } }, { read, provider, logger }) {
     const payment = await read.payments.get(payment_id);
     if (payment?.user_id !== user_id || !isCharging(provider) || payment.provider !== provider.name) throw noDocument();
-    const found = await provider.documentOf(payment_id).catch((error: unknown) => {
-      if (!(error instanceof PaymentProviderError)) throw error;
-      logger.warn({ err: error, payment_id }, 'the document of a payment could not be found');
-      throw providerAway();
-    });
+    const found = await asked(() => provider.documentOf(payment_id), { logger }, { payment_id });
     if (found === null) throw noDocument();
     return { body: found };
   },

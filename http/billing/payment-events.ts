@@ -42,6 +42,21 @@ export function openPaymentEvents({ log, credits, payments, logger }: Parts): Pa
   };
 }
 
+/** What the provider answers; throws 503 where it does not. `about`: for the log. */
+export async function asked<T>(
+  ask: () => Promise<T>,
+  { logger }: { logger: Pick<Logger, 'warn'> },
+  about: object = {},
+): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof PaymentProviderError)) throw error;
+    logger.warn({ err: error, ...about }, 'the payment provider does not answer');
+    throw providerAway();
+  }
+}
+
 export const providerAway = () =>
   retryLater(503, 'payments_unavailable', 'The payment provider does not answer. Try again in a few seconds.');
 

@@ -132,5 +132,5 @@ export interface SandboxPortal {
 
 export const isSandbox = (provider: PaymentProvider | null): provider is Sandbox => provider?.name === 'sandbox';
 
-export const endsSubscriptions = (provider: PaymentProvider | null): provider is ChargingProvider =>
+export const isCharging = (provider: PaymentProvider | null): provider is ChargingProvider =>
   provider !== null && 'endSubscription' in provider;

@@ -7,8 +7,8 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';
 import { asThrown, routeOf } from '../frame/route.ts';
 import { groupOf, type Parts } from '../group.ts';
-import { providerAway } from './payment-events.ts';
-import { endsSubscriptions, PaymentProviderError } from './payments.ts';
+import { asked, providerAway } from './payment-events.ts';
+import { isCharging } from './payments.ts';
 
 const wire = ({ log, logger, payments, now }: Parts) => ({
   ...{ logger, payments, now, subscriptions: openSubscriptions(log) },
@@ -82,12 +82,8 @@ async function end(user_id: string, subscription_id: string, context: CommandCon
   const { payments, subscriptions, logger } = deps;
   const open = openSubscriptionsAt(await subscriptions.read(user_id), deps.now());
   if (!open.some((each) => each.subscription_id === subscription_id)) throw noSubscription();
-  if (endsSubscriptions(payments)) {
-    await payments.endSubscription(subscription_id).catch((error: unknown) => {
-      if (!(error instanceof PaymentProviderError)) throw error;
-      logger.warn({ err: error, subscription_id }, 'a subscription could not be ended');
-      throw providerAway();
-    });
+  if (isCharging(payments)) {
+    await asked(() => payments.endSubscription(subscription_id), { logger }, { subscription_id });
   }
   const done = await subscriptions.run(user_id, { type: 'end', subscription_id }, context);
   const body = { subscription_id, status: 'canceled' as const };
