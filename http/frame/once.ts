@@ -59,7 +59,7 @@ export function openOnce(log: EventStore, key: Uint8Array): (route: Route) => Ro
         const asking = withId(request, made_as, secretsOf(key, [user_id, given, made_as]));
         if (first) {
           const body = readSealedJson(first.reply) as object;
-          return again(await makes.restore(body, asking), first.status, claimed.position);
+          return again(await makes.restore(body, asking, undefined), first.status, claimed.position);
         }
         return await make(route, makes, asking, { scope, id });
       }

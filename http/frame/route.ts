@@ -157,7 +157,7 @@ export interface Route<Deps = unknown> {
    */
   makes: {
     secrets: readonly string[];
-    restore(body: object, request: RouteRequest, deps?: Deps): object | Promise<object>;
+    restore(body: object, request: RouteRequest, deps: Deps): object | Promise<object>;
   } | null;
   /** Whether maintenance mode leaves it open: who cannot sign in cannot end the mode either. */
   is_always_open: boolean;

@@ -2,6 +2,7 @@
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { type ManagerSign, troubleOf } from '../../roles/managers.ts';
+import { SILENT_MS } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { routeOf } from '../frame/route.ts';
@@ -121,7 +122,7 @@ const services = route({
   summary: 'Show what the service consists of now, what works, and what lags',
   description:
     'It answers within 2 s whatever is away. `failed` has the conditions of `/readyz` that do not hold; that gives a store 3 s before it ' +
-    'counts as away, and a process 5 s.',
+    'counts as away, and a process 4 s.',
   responses: {
     200: {
       description: 'The state of the service as this process sees it.',
@@ -209,7 +210,6 @@ const services = route({
 
 const timeOf = (at_ms: number) => new Date(at_ms).toISOString();
 const seconds = (ms: number) => Math.round(ms / 100) / 10;
-const SILENT_MS = 5000;
 
 function processView({ sign, silent_ms }: ServiceStatus['processes'][number]) {
   const is_silent = silent_ms === null || silent_ms >= SILENT_MS;

@@ -95,7 +95,7 @@ const create = route({
     secrets: ['token', 'url'],
     restore(body, { secret }, deps) {
       const token = newShareToken(secret('share'));
-      return { ...body, token, url: urlOf(token, deps!.public_url) };
+      return { ...body, token, url: urlOf(token, deps.public_url) };
     },
   },
   errors: {

@@ -114,7 +114,7 @@ const create = route({
   },
   makes: {
     secrets: ['signing_secret'],
-    restore: (body, _, deps) => ({ ...body, signing_secret: signingSecret(deps!.key, (body as { id: string }).id) }),
+    restore: (body, _, deps) => ({ ...body, signing_secret: signingSecret(deps.key, (body as { id: string }).id) }),
   },
   errors: {
     409: anError(
@@ -271,9 +271,9 @@ const rotate = route({
     secrets: ['signing_secret'],
     async restore(body, { caller, params, command }, deps) {
       const { id } = params as { id: string };
-      const endpoint = await deps!.endpoints.find((caller as Caller).user_id, id);
+      const endpoint = await deps.endpoints.find((caller as Caller).user_id, id);
       if (!endpoint) throw refusedWith(404, NO_SUCH_ENDPOINT);
-      return { ...body, signing_secret: signingSecrets(deps!.key, id, endpoint, command().now)[0]! };
+      return { ...body, signing_secret: signingSecrets(deps.key, id, endpoint, command().now)[0]! };
     },
   },
   errors: {

@@ -9,6 +9,7 @@ import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
 import { List } from '../../../ui/list.tsx';
 import { grouped } from '../../../ui/numbers.ts';
 import { offsetIn } from '../../../ui/pager.tsx';
+import { searchIn } from '../../../ui/search-field.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { Areas } from '../areas.tsx';
@@ -28,7 +29,7 @@ const ONLY: readonly (readonly [NonNullable<Status>, string])[] = [
 export function Page() {
   const { query } = useAddress();
   const status = (query.get('status') || undefined) as Status;
-  const search = query.get('search')?.slice(0, MAX_CHARS) || undefined;
+  const search = searchIn(query, MAX_CHARS);
   const jobs = useAnswer('GET /admin/jobs', { status, search, limit: LIMIT, offset: offsetIn(query) });
   return (
     <>

@@ -61,10 +61,12 @@ export function Page() {
         <Confirm
           title="Is this decided?"
           action="Resolve"
-          onClose={() => setAsked(null)}
+          onClose={() => {
+            setAsked(null);
+            setNote('');
+          }}
           onConfirm={async () => {
             await ask('POST /admin/payment-issues/{issue_id}/resolve', { issue_id: asked.issue_id, note });
-            setNote('');
             issues.again();
           }}
         >

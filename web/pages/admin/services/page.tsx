@@ -8,6 +8,7 @@ import { grouped, span } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { Areas } from '../areas.tsx';
+import { words } from '../trail.tsx';
 import { Projections } from './projections.tsx';
 
 type Services = AnswerOf<'GET /admin/services'>;
@@ -89,8 +90,6 @@ function Work({ services: { work, ledger_audit } }: { services: Services }) {
     </Figures>
   );
 }
-
-const words = (name: string) => name.replaceAll('_', ' ');
 
 const DEPENDENCIES: readonly Column<Services['dependencies'][number]>[] = [
   { label: 'Name', cell: ({ name }) => words(name) },
