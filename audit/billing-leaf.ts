@@ -5,10 +5,6 @@ import { canonicalJson } from '../events/canonical-json.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { leafOf } from './merkle.ts';
 
-export const BILLED = ['payment', 'subscription'] as const;
-
-export const isBilled = (category: string): boolean => (BILLED as readonly string[]).includes(category);
-
 /** Of an event behind no codec. */
 export function leafOfBilled({ stream, revision, id, type, data, metadata }: RecordedEvent): Buffer {
   return leafOf(hash('sha256', canonicalJson({ stream, revision, id, type, data, metadata }), 'hex'));

@@ -4,8 +4,7 @@ import { urlsOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../events/credits.ts';
 import type { EventRow, Metadata, Position } from '../events/event-store.ts';
-import { categoryOf, checksOf, idOf } from '../events/streams.ts';
-import { isBilled } from './billing-leaf.ts';
+import { categoryOf, checksOf, idOf, isBilled } from '../events/streams.ts';
 import { isOfLater } from './known-types.ts';
 import { openSpill } from './spill.ts';
 

@@ -2,9 +2,8 @@
 // the length of the log: what was not used lately is in a temporary file.
 import { CREDITS_EVENTS, type CreditsEvent, entryHash, TRANSACTIONS, type TransactionType } from '../events/credits.ts';
 import { BEGINNING, type RecordedEvent } from '../events/event-store.ts';
-import { categoryOf, checksOf, idOf } from '../events/streams.ts';
+import { categoryOf, checksOf, idOf, isBilled } from '../events/streams.ts';
 import { type Account, Breach, move, newAccount, openLots, type Taken } from './account.ts';
-import { isBilled } from './billing-leaf.ts';
 import { openBillingTree } from './billing-tree.ts';
 import { type Digests, KIND } from './digests.ts';
 import { type Place, placeOf, type Rule } from './findings.ts';
@@ -120,7 +119,12 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     if (typeof hash !== 'string' || !Number.isSafeInteger(balance_after)) return;
     report.balance += balance_after - account.balance;
     Object.assign(account, { hash, balance: balance_after });
+    grow(hash);
+  }
+
+  function grow(hash: string): void {
     tree.add(leafOf(hash));
+    while (known[next_head]?.tree_size === tree.size) compareHead(known[next_head++]!);
   }
 
   /** `previous`: the hash before an entry, where its own is known to be computed of it. */
@@ -202,8 +206,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
       }
     }
     report.owed += account.owed - owed;
-    tree.add(leafOf(data.hash));
-    while (known[next_head]?.tree_size === tree.size) compareHead(known[next_head++]!);
+    grow(data.hash);
   }
 
   function count(type: TransactionType, amount: number): void {

@@ -11,7 +11,7 @@ import {
   type StoredLog,
 } from '../events/event-store.ts';
 import type { LogForked } from '../events/service.ts';
-import { categoryOf, LOG_IDENTITY_STREAM } from '../events/streams.ts';
+import { categoryOf, isBilled, LOG_IDENTITY_STREAM } from '../events/streams.ts';
 import type { EventLine, FileLine, Line } from './lines.ts';
 import { type OpenBackup, readBackup, type VerifiedBackup, verifyBackup } from './read-backup.ts';
 
@@ -60,7 +60,7 @@ export async function restoreBackup(options: RestoringOptions): Promise<Verified
       events += 1;
       if (each.line.stream === LOG_IDENTITY_STREAM) ledger.identity = each.line.revision;
       if (categoryOf(each.line.stream) === 'credits') ledger.entries += 1;
-      if (['payment', 'subscription'].includes(categoryOf(each.line.stream))) ledger.billing += 1;
+      if (isBilled(categoryOf(each.line.stream))) ledger.billing += 1;
       const there = await nextPresent();
       if (there) assertSame(each.line, there);
       else if (await batch.add(each.line, each.size_bytes)) restored?.(events);

@@ -65,3 +65,7 @@ export function checksOf(stream: string): { job_id: string; batch: number } {
   const end = stream.lastIndexOf('-');
   return { job_id: stream.slice('checks-'.length, end), batch: Number(stream.slice(end + 1)) };
 }
+
+/** The categories whose events are under the signed heads besides the ledger's. */
+export const BILLED = ['payment', 'subscription'] as const;
+export const isBilled = (category: string): boolean => (BILLED as readonly string[]).includes(category);

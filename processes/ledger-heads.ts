@@ -1,7 +1,7 @@
 // Signs the head of the ledger's Merkle tree and of the one over payments and subscriptions: the first entry's at once, then at an interval while
 // there are new leaves, and after each million entries. It reads the log alone: at the start whole, and signs nothing when the leaves are not those
 // of the last head.
-import { BILLED, isBilled, leafOfBilled } from '../audit/billing-leaf.ts';
+import { leafOfBilled } from '../audit/billing-leaf.ts';
 import { GrowingTree, leafOf } from '../audit/merkle.ts';
 import type { TreeHead } from '../audit/signed-note.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
@@ -9,7 +9,7 @@ import type { LedgerHeads } from '../commands/ledger/ledger-heads.ts';
 import type { CreditsEvent } from '../events/credits.ts';
 import { BEGINNING, type EventStore, type Position } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
-import { categoryOf } from '../events/streams.ts';
+import { BILLED, categoryOf, isBilled } from '../events/streams.ts';
 import { backOffMs } from '../time/back-off.ts';
 import { pause } from '../time/pause.ts';
 import { OutsideFault } from './ledger-witness.ts';

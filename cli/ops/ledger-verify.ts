@@ -55,7 +55,7 @@ export async function verify(
   const kept = heads.kept.filter((head) => !isOfLost(head));
   const report = await audit(source, { ...wanted, heads: { ...heads, kept } }, note);
   report.violations += damaged;
-  const since = since_head && (await sinceHead(source, sizesWithin(since_head, forks)));
+  const since = since_head && (await sinceHead(source, sizesWithin(since_head, forks), wanted.as_of));
   const printed = { ...report, found: shown, not_proved: lost, ...(since && { since_head: since }) };
   if (run.json) run.out.write(`${JSON.stringify(printed, null, 2)}\n`);
   else

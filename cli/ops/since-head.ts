@@ -1,11 +1,10 @@
 // What `ledger verify --since-head` shows: every entry after a head that an outsider has kept, by which somebody got or lost credits outside
 // of jobs, and every event of a payment or a subscription, with who did it. The head proves what is before; of these it says nothing, and a person
 // compares them.
-import { BILLED, isBilled } from '../../audit/billing-leaf.ts';
-import type { LedgerSource } from '../../audit/source.ts';
+import type { AsOf, LedgerSource } from '../../audit/source.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
-import { categoryOf, idOf } from '../../events/streams.ts';
+import { BILLED, categoryOf, idOf, isBilled } from '../../events/streams.ts';
 import { count } from './text.ts';
 
 /** They follow from a job, from a lot's end or from another entry. */
@@ -52,11 +51,15 @@ export interface SinceSizes {
   billing_size: number | null;
 }
 
-export async function sinceHead(source: LedgerSource, { tree_size, billing_size }: SinceSizes): Promise<Since> {
+export async function sinceHead(
+  source: LedgerSource,
+  { tree_size, billing_size }: SinceSizes,
+  as_of: AsOf | null,
+): Promise<Since> {
   const billing: Since['billing'] = { size: billing_size, events: 0, shown: [], more: 0 };
   const since: Since = { tree_size, entries: 0, added: 0, shown: [], more: 0, billing };
   const sizes = { entries: 0, billing: 0 };
-  for await (const event of source.events(['credits', ...BILLED], null)) {
+  for await (const event of source.events(['credits', ...BILLED], as_of)) {
     if (isBilled(categoryOf(event.stream))) {
       if (sizes.billing++ >= (billing_size ?? 0)) addBilled(billing, event);
     } else if (sizes.entries++ >= tree_size) addEntry(since, event);

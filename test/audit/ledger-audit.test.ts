@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openPacker } from '../../audit/digests.ts';
 import type { Rule, Violation } from '../../audit/findings.ts';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
+import { GrowingTree, leafOf } from '../../audit/merkle.ts';
 import type { AuditOptions, AuditReport, LedgerAudit } from '../../audit/types.ts';
 import { entryHash } from '../../events/credits.ts';
 import type { EventRow, EventStore, RecordedEvent } from '../../events/event-store.ts';
@@ -190,6 +191,26 @@ test('a type or a time that is none is named, and leaves no trace in the program
     if (event.stream.startsWith('credits-'))
       t.true(found.some(({ rule, position }) => rule === 'chain' && position === event.position));
   }
+});
+
+test('each head is compared, also one whose last entry is of a later version', async (t) => {
+  const events = await filled(t);
+  const place = { position: '', stream: 'ledger_heads-log', revision: 0 };
+  const later = events.findIndex(({ type }) => type === 'CreditsReserved');
+  const changed = rehashed(events.with(later, { ...events[later]!, type: 'CreditsHeld' }));
+  const tree = new GrowingTree();
+  const heads = changed.flatMap(({ stream, data }) => {
+    if (!stream.startsWith('credits-')) return [];
+    tree.add(leafOf((data as { hash: string }).hash));
+    return [{ tree_size: tree.size, root_hash: tree.root().toString('hex'), place }];
+  });
+  const { found, report } = auditOf(changed, { heads: heads as never });
+  t.deepEqual(
+    found.filter(({ rule }) => rule === 'head' || rule === 'chain'),
+    [],
+  );
+  t.is(report.later, 1);
+  t.is(report.heads_checked, heads.length);
 });
 
 test('an entry that cannot be read is named, and the ones after it are not blamed for it', async (t) => {

@@ -1,7 +1,7 @@
 // Signed heads and proofs, held to Go's implementation of transparency logs: whoever kept one head finds every change before it.
+
 import { hash, randomUUID } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import { BILLED } from '../../audit/billing-leaf.ts';
 import { problemOfHead } from '../../audit/heads.ts';
 import { consistencyPath, GrowingTree, inclusionPath, joined, leafOf, subtreesOf } from '../../audit/merkle.ts';
 import { proveConsistency, proveInclusion } from '../../audit/proofs.ts';
@@ -12,6 +12,7 @@ import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { originOf } from '../../events/ledger-head.ts';
+import { BILLED } from '../../events/streams.ts';
 import { openHeadSigning } from '../../processes/ledger-heads.ts';
 import { leafEntry } from '../../readmodels/ledger-tree.ts';
 import { openFiller } from '../support/audited-ledger.ts';

@@ -36,6 +36,7 @@ test('what was appended after a kept head is shown with who did it, and what is 
   t.is(untouched.code, 0);
   t.regex(untouched.stdout, /since the head of \d+ entries: 0 entries, which it does not prove; 0 credits added/);
 
+  const before = await log.head();
   const mint = { type: 'adjust', adjustment_id: 'minted', amount: 1_000_000, reason: 'a gift' } as const;
   await credits.run('alice', mint, { ...context(), actor: 'root' });
   await buy('alice', 'pi-minted', 77);
@@ -55,6 +56,8 @@ test('what was appended after a kept head is shown with who did it, and what is 
   t.like(since_head, { entries: 2, added: 1_000_077 });
   t.like(since_head.billing.shown, [{ type: 'PaymentReceived', data: { amount_cents: 77 } }]);
   t.like(since_head.shown[0], { actor: 'root', user_id: 'alice', amount: 1_000_000 });
+  const as_of = await opsHere([...verify, '--as-of', before, '--json'], { DATA_DIR });
+  t.like(JSON.parse(as_of.stdout).since_head, { entries: 0, added: 0, billing: { events: 0 } });
   // A head of another ledger proves nothing of this one.
   await writeFile(file, kept.stdout.replace(/^\d+$/m, '3'));
   t.is((await opsHere(verify, { DATA_DIR })).code, 1);
