@@ -1,11 +1,12 @@
 // `accounting …`: what an accountant asks for, as CSV, from the log alone: payments, the use of credits by customer and month, and deferred revenue.
 import { openDeferredRevenue } from '../../audit/deferred-revenue.ts';
 import { type LedgerSource, sourceOfLog } from '../../audit/source.ts';
+import { evolve, initial, type Payment, stands } from '../../commands/billing/payment.ts';
 import type { CreditsEvent, TransactionType } from '../../events/credits.ts';
 import type { PaymentEvent, PaymentReceived, PaymentReversed } from '../../events/payment.ts';
 import { idOf } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT, type Exit, type Option, type Run } from './command.ts';
+import { type Command, EXIT, type Exit, type Option, type Run, UsageError } from './command.ts';
 import { csvLine } from './events-text.ts';
 import { AS_OF, asOf, FILE, openSource, pointOf } from './ledger-options.ts';
 import { openWrittenLog } from './open-log.ts';
@@ -73,12 +74,15 @@ const PERIOD: Readonly<Record<string, Option>> = {
   to: { type: 'string', value: 'WHEN', means: 'up to a time or the end of a day (UTC)' },
 };
 
-function periodOf(run: Run): { from: number; to: number } {
-  const [from, to] = [pointOf(run, 'from', 'start'), pointOf(run, 'to')];
-  return {
-    from: from && 'time' in from ? from.time : Number.NEGATIVE_INFINITY,
-    to: to && 'time' in to ? to.time : Number.POSITIVE_INFINITY,
-  };
+const periodOf = (run: Run) => ({
+  from: timeOf(run, 'from', 'start') ?? Number.NEGATIVE_INFINITY,
+  to: timeOf(run, 'to', 'end') ?? Number.POSITIVE_INFINITY,
+});
+
+function timeOf(run: Run, option: string, of_day: 'start' | 'end'): number | null {
+  const point = pointOf(run, option, of_day);
+  if (point && !('time' in point)) throw new UsageError(`--${option}: it must be a time or a day`);
+  return point?.time ?? null;
 }
 
 export const accountingPayments: Command = {
@@ -98,43 +102,21 @@ export const accountingPayments: Command = {
   },
 };
 
-interface PaymentFacts {
-  received: PaymentReceived | null;
-  reversals: Map<string, PaymentReversed>;
-  lifted: Map<string, string>;
-}
-
-async function paymentsOf(source: LedgerSource): Promise<Map<string, PaymentFacts>> {
-  const payments = new Map<string, PaymentFacts>();
+async function paymentsOf(source: LedgerSource): Promise<Map<string, Payment>> {
+  const payments = new Map<string, Payment>();
   for await (const event of source.events(['payment'], null)) {
     const id = idOf(event.stream);
-    const payment = payments.get(id) ?? { received: null, reversals: new Map(), lifted: new Map() };
-    payments.set(id, payment);
-    const { type, data } = event as unknown as PaymentEvent;
-    if (type === 'PaymentReceived') payment.received = data;
-    else if (type === 'PaymentReversed') {
-      const known = payment.reversals.get(data.reversal_id);
-      if (!known || isLater(data.reversed_at, known.reversed_at)) payment.reversals.set(data.reversal_id, data);
-    } else if (type === 'PaymentReversalLifted') {
-      const known = payment.lifted.get(data.reversal_id);
-      if (known === undefined || isLater(data.lifted_at, known)) payment.lifted.set(data.reversal_id, data.lifted_at);
-    }
+    payments.set(id, evolve(payments.get(id) ?? initial(), event as unknown as PaymentEvent));
   }
   return payments;
 }
 
-const isLater = (a: string, b: string) => Date.parse(a) > Date.parse(b);
-
-function paymentRow(payment_id: string, received: PaymentReceived, { reversals, lifted }: PaymentFacts): Row {
+function paymentRow(payment_id: string, received: PaymentReceived, payment: Payment): Row {
   const { user_id, provider, paid_at, package_id, period, credits, currency, amount_cents } = received;
   const { tax_cents = 0, paid_cents = amount_cents, credited_cents = 0, outstanding_cents = 0 } = received;
   const back = (kind: PaymentReversed['kind']) =>
-    [...reversals.values()]
-      .filter((each) => each.kind === kind && each.currency === currency)
-      .filter(({ reversal_id, reversed_at }) => {
-        const lifted_at = lifted.get(reversal_id);
-        return lifted_at === undefined || isLater(reversed_at, lifted_at);
-      })
+    [...payment.reversals.values()]
+      .filter((each) => each.kind === kind && each.currency === currency && stands(each, payment))
       .reduce((sum, each) => sum + each.amount_cents, 0);
   return {
     ...{ payment_id, user_id, provider, paid_at, kind: period ? 'plan' : 'package' },

@@ -1,7 +1,8 @@
 // `ledger journal`: the ledger as a journal in double entry, for hledger, beancount or a table. Credits are a commodity beside money.
 import { entryOf } from '../../audit/source.ts';
+import { evolve, initial, type Payment, stands } from '../../commands/billing/payment.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
-import type { PaymentReceived, PaymentReversed } from '../../events/payment.ts';
+import type { PaymentEvent, PaymentReceived } from '../../events/payment.ts';
 import { categoryOf, idOf } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT } from './command.ts';
@@ -26,6 +27,12 @@ interface Transaction {
   balance: { account: string; amount: string } | null;
 }
 
+/** What went back of a payment: as the payment has it, and in the journal so far, in the smallest unit, by reversal. */
+interface Moved {
+  payment: Payment;
+  cents: Map<string, number>;
+}
+
 const CREDIT = 'CREDIT';
 const DAY_CHARS = 'yyyy-mm-dd'.length;
 
@@ -44,9 +51,9 @@ export const ledgerJournal: Command = {
     await using output = await openOutput(run, run.values.out as string | undefined);
     const writer = WRITERS[format]();
     await output.write(writer.header);
-    const lifted = new Map<string, Transaction>();
+    const moved = new Map<string, Moved>();
     for await (const event of source.events(['credits', 'payment'], as_of)) {
-      const transaction = categoryOf(event.stream) === 'credits' ? ofEntry(event) : ofMoney(event, lifted);
+      const transaction = categoryOf(event.stream) === 'credits' ? ofEntry(event) : ofMoney(event, moved);
       if (transaction !== null) await output.write(writer.textOf(transaction));
     }
     await output.finish();
@@ -85,32 +92,34 @@ const OTHER_SIDES: Readonly<Record<ReturnType<typeof entryOf>['transaction_type'
   recovery: 'Equity:Credits:Reversed',
 };
 
-/** A payment, a reversal of one, or the end of a reversal; null for other events. A lift that comes before its reversal moves no money. */
-function ofMoney(event: RecordedEvent, reversed: Map<string, Transaction>): Transaction | null {
+/** A payment, or the difference that other news of it make to what went back; null where they make none. */
+function ofMoney(event: RecordedEvent, moved: Map<string, Moved>): Transaction | null {
   const payment_id = idOf(event.stream);
   const date = dateOf(event.metadata.at);
   const [sales, bank] = ['Income:Sales', 'Assets:Payments'];
   if (event.type === 'PaymentReceived') {
     const { amount_cents, paid_cents = amount_cents, currency } = event.data as PaymentReceived;
-    return {
-      date,
-      id: payment_id,
-      what: 'payment',
-      from: sales,
-      to: bank,
-      ...money(paid_cents, currency),
-      balance: null,
-    };
+    const made = { date, id: payment_id, what: 'payment', from: sales, to: bank };
+    return { ...made, ...money(paid_cents, currency), balance: null };
   }
-  const key = `${payment_id}/${(event.data as { reversal_id?: string }).reversal_id}`;
-  if (event.type === 'PaymentReversed') {
-    const { kind, amount_cents, currency } = event.data as PaymentReversed;
-    const made = { date, id: key, what: kind, from: bank, to: sales, ...money(amount_cents, currency), balance: null };
-    reversed.set(key, made);
-    return made;
-  }
-  const of = event.type === 'PaymentReversalLifted' ? reversed.get(key) : undefined;
-  return of === undefined ? null : { ...of, date, what: `${of.what} lifted`, from: sales, to: bank };
+  if (event.type !== 'PaymentReversed' && event.type !== 'PaymentReversalLifted') return null;
+  const { payment: before, cents } = moved.get(payment_id) ?? { payment: initial(), cents: new Map() };
+  const payment = evolve(before, event as unknown as PaymentEvent);
+  moved.set(payment_id, { payment, cents });
+  const { reversal_id } = event.data as { reversal_id: string };
+  const reversal = payment.reversals.get(reversal_id);
+  // Its end may be told before it.
+  if (reversal === undefined) return null;
+  const back = stands(reversal, payment) ? reversal.amount_cents : 0;
+  const more = back - (cents.get(reversal_id) ?? 0);
+  if (more === 0) return null;
+  cents.set(reversal_id, back);
+  const way =
+    more > 0
+      ? { what: reversal.kind, from: bank, to: sales }
+      : { what: `${reversal.kind} lifted`, from: sales, to: bank };
+  const id = `${payment_id}/${reversal_id}`;
+  return { date, id, ...way, ...money(Math.abs(more), reversal.currency), balance: null };
 }
 
 /** The smallest unit of a currency is a hundredth of most, and the whole of some. */

@@ -55,6 +55,14 @@ async function customer(t: ExecutionContext) {
         },
         at(day),
       ),
+    dispute: (day: string, payment_id: string) =>
+      billing.take(
+        {
+          ...{ type: 'reversed', at: `${day}T12:00:00.000Z`, payment_id },
+          reversal: { reversal_id: `re_${payment_id}`, kind: 'dispute', amount_cents: 595, currency: 'eur' },
+        },
+        at(day),
+      ),
     lift: (day: string, payment_id: string) =>
       billing.take(
         { type: 'lifted', at: `${day}T12:00:00.000Z`, payment_id, reversal_id: `re_${payment_id}` },
@@ -149,4 +157,37 @@ test('payments and the use of credits are listed by customer, in a period', asyn
     usage.find(({ user_id }: { user_id: string }) => user_id === 'alice'),
     { month: '2026-02', balance_at_start: 5000, bought: 5000, used: -700, taken_back: -1000, balance_at_end: 8300 },
   );
+});
+
+test('what is no day of a period is refused, and not taken for a position', async (t) => {
+  const { DATA_DIR } = await customer(t);
+  for (const from of ['2026', '20260101', 'yesterday']) {
+    const { code, stdout, stderr } = await opsHere(['accounting', 'payments', '--from', from], { DATA_DIR });
+    t.deepEqual([code, stdout], [2, ''], from);
+    t.regex(stderr, /--from/);
+  }
+});
+
+test('the journal has what the payments have, however often a dispute is told of and in whatever order it ends', async (t) => {
+  const { DATA_DIR, buy, dispute, lift } = await customer(t);
+  for (const payment_id of ['pi_1', 'pi_2', 'pi_3']) await buy('2026-01-10', payment_id);
+  for (const day of ['2026-02-01', '2026-02-02', '2026-02-03']) await dispute(day, 'pi_1');
+  await dispute('2026-02-01', 'pi_2');
+  await lift('2026-02-05', 'pi_2');
+  await lift('2026-02-06', 'pi_2');
+  await lift('2026-02-05', 'pi_3');
+  await dispute('2026-02-01', 'pi_3');
+  const journal = await opsHere(['ledger', 'journal', '--format', 'csv'], { DATA_DIR });
+  const moved = journal.stdout.split('\n').flatMap((line) => {
+    const [, id, , account, amount] = line.split(',');
+    return account === 'Assets:Payments' ? [[id!.split('/')[0]!, Number(amount)] as const] : [];
+  });
+  t.true(moved.every(([, amount]) => amount !== 0));
+  const kept = Object.groupBy(moved, ([id]) => id);
+  const sums = Object.entries(kept).map(([id, all]) => [id, all!.reduce((sum, [, amount]) => sum + amount, 0)]);
+  t.deepEqual(sums, [
+    ['pi_1', 0],
+    ['pi_2', 5.95],
+    ['pi_3', 5.95],
+  ]);
 });
