@@ -7,6 +7,7 @@ import {
   type Position,
   type RecordedEvent,
   type StoredLog,
+  sizeOf,
 } from '../events/event-store.ts';
 import { ANSWER_TABLES, rowsOfAnswer } from './answers.ts';
 import { checkedRows, LISTING, OUTCOMES } from './checked-rows.ts';
@@ -26,7 +27,7 @@ export interface Copy {
   /** Everything up to here is in the copy. */
   readonly position: Position;
   /** Adds what the log has after `position`. Returns the number of events. Throws `SqlError` and the log's errors. */
-  advance(log: EventStore): Promise<number>;
+  advance(log: EventStore, signal?: AbortSignal): Promise<number>;
   /** Removes what the log no longer has. Returns the number of events. */
   forget(log: Pick<StoredLog, 'deletedStreams'>): Promise<number>;
   database: Database;
@@ -42,8 +43,8 @@ interface Options {
 
 const EVERYTHING: Selection = { streams: null, categories: null, types: null, from: null, to: null };
 const BATCH_EVENTS = 5_000;
-/** Beside the tables that people read. */
-const OWN = ['copied', 'batch_', 'listing_', 'gone_'];
+/** An event has up to a megabyte, and its rows take as much again. */
+const BATCH_BYTES = 32 * 2 ** 20;
 /** Filled from the batch; the others are views over them, which need no upkeep. */
 const [URLS, ...VIEWS] = ANSWER_TABLES;
 
@@ -120,19 +121,23 @@ class DuckDbCopy implements Copy {
     this.#seen = seen;
   }
 
-  async advance(log: EventStore): Promise<number> {
+  async advance(log: EventStore, signal?: AbortSignal): Promise<number> {
     let added = 0;
-    for (;;) {
+    while (signal?.aborted !== true) {
       const events: RecordedEvent[] = [];
+      let bytes = 0;
       let position = this.position;
       for await (const event of log.readAll({ from: position, limit: BATCH_EVENTS })) {
         this.#seen((position = event.position));
         events.push(event);
+        bytes += sizeOf(event);
+        if (bytes >= BATCH_BYTES) break;
       }
       if (events.length === 0) return added;
       await this.#add(events, position);
       added += events.length;
     }
+    return added;
   }
 
   async #add(events: readonly RecordedEvent[], position: Position): Promise<void> {
@@ -216,4 +221,4 @@ class DuckDbCopy implements Copy {
 }
 
 /** The tables of a copy that people read. */
-export const COPIED_TABLES: readonly string[] = [...TABLES.keys()].filter((name) => !OWN.includes(name));
+export const COPIED_TABLES: readonly string[] = [...TABLES.keys()];

@@ -45,7 +45,7 @@ export const eventsCopy: Command = {
         const { log } = await openLogToRead(run);
         await using opened = closing(log);
         await using copy = closing(await openCopy(file, opened, { seen: assertRoom }));
-        const copied = await bringUpToDate(run, copy, opened as unknown as StoredLog);
+        const copied = await bringUpToDate(run, copy, opened as unknown as StoredLog, signal);
         if (!is_file) await writeTables(copy, place);
         failures = 0;
         if (!follow || copied.events > 0 || copied.removed > 0) tell(run, copied, copy);
@@ -67,12 +67,12 @@ interface Copied {
   removed: number;
 }
 
-async function bringUpToDate(run: Run, copy: Copy, log: StoredLog): Promise<Copied> {
+async function bringUpToDate(run: Run, copy: Copy, log: StoredLog, signal: AbortSignal): Promise<Copied> {
   const head = await log.head();
   const look = () => ({ total: placeOf(head), done: Math.min(placeOf(copy.position), placeOf(head)) });
   const shown = showProgress(look, run.err, unitOf(head));
   try {
-    return { events: await copy.advance(log), removed: await copy.forget(log) };
+    return { events: await copy.advance(log, signal), removed: await copy.forget(log) };
   } finally {
     shown.stop();
   }

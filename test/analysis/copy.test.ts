@@ -1,5 +1,6 @@
 // A copy has what SQL over the log has, after new events, deleted jobs and kill -9 at each step.
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -66,6 +67,41 @@ test('a copy has all tables of the log, adds only what is new, and loses what th
   const [left] = await again.database.all("SELECT count(*) FROM urls WHERE job_id = 'jan-1'");
   t.deepEqual(left, [0]);
   await again.close();
+});
+
+test('a copy that is stopped ends with what it has, and goes on from there', async (t) => {
+  const { log, file } = await filled(t);
+  const stop = new AbortController();
+  stop.abort();
+  const copy = await openCopy(file, log);
+  t.is(await copy.advance(log, stop.signal), 0);
+  t.true((await copy.advance(log)) > 0);
+  await assertSame(t, log, copy.database);
+  await copy.close();
+});
+
+test('a step of a copy has so many bytes, however large the events are', async (t) => {
+  const { log, file } = await filled(t);
+  const urls = Array.from({ length: 900 }, (_, n) => `https://example.com/${n}`.padEnd(1000, 'x'));
+  const metadata = { command_id: randomUUID(), causation_id: 'c', actor: 'test', at: '2026-01-31T09:00:00.000Z' };
+  for (let n = 0; n < 40; n++) {
+    const data = { job_id: `large-${n}`, from_index: 0, urls };
+    await log.append(`urls-large-${n}`, 'no_stream', [{ id: randomUUID(), type: 'UrlsListed', data, metadata }]);
+  }
+  let reads = 0;
+  const counted: StoredLog = Object.create(log, {
+    readAll: {
+      value: (options: object) => {
+        reads++;
+        return log.readAll(options);
+      },
+    },
+  });
+  const copy = await openCopy(file, log);
+  t.true((await copy.advance(counted)) > 40);
+  // With the last one, which finds nothing.
+  t.is(reads, 3);
+  await copy.close();
 });
 
 test('a copy of another log, and a file that is no copy, are refused', async (t) => {
