@@ -1,5 +1,5 @@
 // Writes the models of the clients from the OpenAPI document of the public API: `node .ci/client-models.ts`. A test holds them to it.
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDocuments } from '../test/support/documents.ts';
 import { type Schema, typeOf } from './schema-types.ts';
@@ -59,5 +59,11 @@ function literal(value: unknown): string {
 }
 
 if (import.meta.main) {
-  for (const [path, text] of Object.entries(MODELS)) writeFileSync(join(import.meta.dirname, '..', path), text);
+  for (const [path, text] of Object.entries(MODELS)) {
+    const file = join(import.meta.dirname, '..', path);
+    if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
+    writeFileSync(file, text);
+    console.log(`clients: ${path} was not current and is written anew: look at it and commit it`);
+    process.exitCode = 1;
+  }
 }

@@ -1,6 +1,6 @@
 // What a check found, as every output format reads it.
 import type { ColumnRead, ListReading } from '../../commands/jobs/intake.ts';
-import type { Outcome, Verdict } from '../../events/checks.ts';
+import { type Outcome, VERDICTS, type Verdict } from '../../events/checks.ts';
 import type { InvalidReason } from '../../intake/classify-url.ts';
 import type { FileReading } from './read-file.ts';
 
@@ -83,3 +83,7 @@ export function readingText({ columns, ...reading }: ListReading & Partial<Pick<
 
 /** Text of a file or a server that others wrote: it may not move the terminal's cursor. */
 export const withoutControls = (text: string): string => text.replace(/\p{C}/gu, '');
+
+/** The verdicts to list: those asked for, else those that make the check fail, and blocked ones. */
+export const listedIn = ({ only, fail_on }: Pick<Checked, 'only' | 'fail_on'>): readonly Verdict[] =>
+  only ?? VERDICTS.filter((verdict) => fail_on.includes(verdict) || verdict === 'blocked');

@@ -1,15 +1,13 @@
 // The report as workflow commands of GitHub Actions, which it shows at the line of the file: an error for each URL that makes the check
 // fail, a warning for each blocked one.
 import { relative, resolve } from 'node:path';
-import { VERDICTS } from '../../events/checks.ts';
 import { count } from '../progress.ts';
-import { type Checked, type CheckedUrl, countOf, STDIN_NAME } from './checked.ts';
+import { type Checked, type CheckedUrl, countOf, listedIn, STDIN_NAME } from './checked.ts';
 import { reasonOf } from './text.ts';
 
 export function* githubOf(checked: Checked): Generator<string> {
-  const { fail_on, only, counts } = checked;
-  const usual = VERDICTS.filter((verdict) => fail_on.includes(verdict) || verdict === 'blocked');
-  for (const result of checked.results(only ?? usual)) {
+  const { fail_on, counts } = checked;
+  for (const result of checked.results(listedIn(checked))) {
     yield command(
       fail_on.includes(result.verdict) ? 'error' : result.verdict === 'blocked' ? 'warning' : 'notice',
       result,

@@ -1,14 +1,14 @@
 // The report as Markdown, for the summary that a CI system shows of a job: the counts, and a table of the URLs to look at.
 import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
 import { count } from '../progress.ts';
-import { type Checked, countOf, placeOf } from './checked.ts';
+import { type Checked, countOf, listedIn, placeOf } from './checked.ts';
 import { reasonOf } from './text.ts';
 
 /** GitHub takes a summary of up to 1 MiB: a row of the longest URL and place has 3 kB. */
 const MOST_ROWS = 300;
 
 export function* markdownOf(checked: Checked): Generator<string> {
-  const { fail_on, only, counts, verdicts } = checked;
+  const { fail_on, counts, verdicts } = checked;
   const failing = countOf(checked, fail_on);
   yield `## ${failing === 0 ? 'No URL fails' : `${count(failing)} of ${count(counts.completed_urls)} URLs fail`}\n\n`;
   yield '| verdict | URLs | |\n|---|--:|---|\n';
@@ -16,7 +16,7 @@ export function* markdownOf(checked: Checked): Generator<string> {
     const urls = verdicts[verdict] ?? 0;
     if (urls > 0) yield `| ${verdict} | ${count(urls)} | ${VERDICT_MEANINGS[verdict]} |\n`;
   }
-  const listed = only ?? VERDICTS.filter((verdict) => fail_on.includes(verdict) || verdict === 'blocked');
+  const listed = listedIn(checked);
   const total = countOf(checked, listed);
   if (total === 0) return;
   yield '\n| where | URL | why |\n|---|---|---|\n';

@@ -3,7 +3,7 @@
 import { relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { VERDICT_MEANINGS, VERDICTS } from '../../events/checks.ts';
-import { type Checked, type CheckedUrl, STDIN_NAME } from './checked.ts';
+import { type Checked, type CheckedUrl, listedIn, STDIN_NAME } from './checked.ts';
 import { reasonOf } from './text.ts';
 
 const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
@@ -11,15 +11,14 @@ const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
 const ROOT_ID = 'ROOT';
 
 export function* sarifOf(checked: Checked): Generator<string> {
-  const { fail_on, only } = checked;
-  const listed = only ?? VERDICTS.filter((verdict) => fail_on.includes(verdict) || verdict === 'blocked');
+  const { fail_on } = checked;
   const rules = VERDICTS.map((id) => ({ id, shortDescription: { text: `The URL ${VERDICT_MEANINGS[id]}.` } }));
   const driver = { name: 'url-checker', rules };
   const root = pathToFileURL(`${rootFolder()}/`).href;
   yield `{"$schema":${JSON.stringify(SCHEMA)},"version":"2.1.0","runs":[{"tool":${JSON.stringify({ driver })},`;
   yield `"originalUriBaseIds":${JSON.stringify({ [ROOT_ID]: { uri: root } })},"columnKind":"utf16CodeUnits","results":[`;
   let between = '\n';
-  for (const result of checked.results(listed)) {
+  for (const result of checked.results(listedIn(checked))) {
     yield between + JSON.stringify(resultOf(result, fail_on.includes(result.verdict)));
     between = ',\n';
   }

@@ -108,9 +108,9 @@ async function compareAll(
     }
     const { documents: compared, differing, differences } = found.compared;
     report.documents += compared;
-    const told = differences.filter(({ collection, id }) => isNamed(named, collection, id));
     for (const difference of differences) {
-      if (!told.includes(difference)) say(`${found.name}: ${textOfDifference(difference)}`);
+      if (isNamed(named, difference.collection, difference.id)) continue;
+      say(`${found.name}: ${textOfDifference(difference)}`);
     }
     const more = differing - differences.length;
     if (more > 0) say(`${found.name}: ${count(more, 'more document differs', 'more documents differ')}`);

@@ -15,7 +15,7 @@ export const ledgerSignHead: Command = {
     name: { type: 'string', value: 'NAME', means: 'the name of the key (outside)' },
     'show-key': { type: 'boolean', means: 'print the public key, for LEDGER_SIGN_KEY and `--key`, and sign nothing' },
   },
-  async run({ values, folder, out }) {
+  async run({ values, folder, in: input, out }) {
     const { 'secret-file': file, name = 'outside' } = values;
     if (typeof file !== 'string') throw new UsageError('ledger sign-head: --secret-file is missing');
     if (typeof name !== 'string' || /[\s+]/.test(name)) throw new UsageError(`--name ${name}: without spaces and +`);
@@ -27,7 +27,7 @@ export const ledgerSignHead: Command = {
       out.write(`${signer.verifier}\n`);
       return EXIT.clean;
     }
-    const head = await text(process.stdin);
+    const head = await text(input);
     if (parseCheckpoint(head) === null || !head.endsWith('\n') || head.includes('\n\n'))
       throw new UsageError('standard input is not the text of a head');
     out.write(signer.sign(head).slice(head.length + 1));
