@@ -74,8 +74,6 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const members = new Members(randomInt(2 ** 16), monotonic());
   let targets = new Map<string, Target>();
   const window = new Window();
-  const held_by_owner = new Map<string, number>();
-  let held = 0;
   /** How many times all was published again, because nobody knew what had been published. */
   let resets = 0;
   const published = new Publications();
@@ -84,15 +82,11 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
   const targetOf = (url: string) => members.targetOf(url);
   const warn = (message: string) => (err: unknown) => logger.warn({ err }, message);
 
-  /** Runs `change` and adds its effect on the flight's held URLs to the sums. */
+  /** Runs `change` and tells the window of its effect on the flight's held URLs. */
   function counted(flight: Flight, change: () => void): void {
     const before = flight.held;
     change();
-    const { owner_id } = flight.job;
-    const of_owner = (held_by_owner.get(owner_id) ?? 0) + flight.held - before;
-    held += flight.held - before;
-    if (of_owner > 0) held_by_owner.set(owner_id, of_owner);
-    else held_by_owner.delete(owner_id);
+    window.hold(flight.job.owner_id, flight.held - before);
   }
 
   function drop(flight: Flight): void {
@@ -199,19 +193,10 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
     }
   }
 
-  /**
-   * Returns the next message to the target of the owner whose turn it is; null when the owner has none now. Of the window an owner may
-   * hold as many URLs as are free, and a job as many as its owner has free: a single job gets a third, so that slow hosts always leave
-   * room for the next job and the next owner.
-   */
+  /** Returns the next message to the target of the owner whose turn it is; null when the owner has none now. */
   async function nextMessage(target: Target): Promise<Message | null> {
     const owner_id = target.turns.nextOwner()!;
-    const mayRead = (one: Flight) => {
-      if (one.isNextReturned) return true;
-      const of_owner = held_by_owner.get(owner_id) ?? 0;
-      const free = window.urls(monotonic()) - held;
-      return (of_owner === 0 || of_owner < free) && (one.held === 0 || one.held < free - of_owner);
-    };
+    const mayRead = (one: Flight) => one.isNextReturned || window.hasRoom({ owner_id, held: one.held }, monotonic());
     const flight = target.turns.nextJob(owner_id, (one) => one.waitsFor(target.id) || mayRead(one));
     if (!flight) return null;
     const turn = Math.max(MIN_URLS_A_MESSAGE, Math.ceil(URLS_A_ROUND / target.turns.owners));
@@ -324,7 +309,7 @@ export function openDispatcher(options: DispatchOptions): Dispatcher {
       const urls_by_job = Object.fromEntries(ids.map((id) => [id, flights.get(id)!.held]));
       const waiting = [...targets.values()].reduce((sum, { id, waiting }) => sum + (id === ANYONE ? 0 : waiting), 0);
       return {
-        ...{ jobs: flights.size, batches, urls: held, urls_by_job, waiting: held === 0 ? 0 : waiting },
+        ...{ jobs: flights.size, batches, urls: window.held, urls_by_job, waiting: window.held === 0 ? 0 : waiting },
         oldest: oldest && { job_id: oldest.job_id, for_ms: Math.round(monotonic() - oldest.since) },
       };
     },

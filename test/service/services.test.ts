@@ -75,7 +75,7 @@ test('work in flight is shown with its oldest batch', async (t) => {
   let found = (await admin.ask('GET', '/admin/services')).body;
   await until(async () => {
     found = (await admin.ask('GET', '/admin/services')).body;
-    return found.work?.urls_in_flight === 50;
+    return found.work?.urls_in_flight === 50 && found.work.oldest_batch !== null;
   });
   t.like(found.work, { jobs: 1, urls_in_flight: 50, oldest_batch: { job_id: job.job_id } });
 });
