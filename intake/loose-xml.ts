@@ -42,7 +42,8 @@ export async function* parseLooseXml(
       },
       ontext: (text) => handlers.text?.(text),
       onprocessinginstruction(_name, data) {
-        if (data.includes('<!ENTITY')) refuse('it has entities of its own');
+        // The parser ends a declaration at its first `>`, so that one inside of a DOCTYPE may come alone.
+        if (data.includes('<!ENTITY') || data.startsWith('!ENTITY')) refuse('it has entities of its own');
       },
     },
     { xmlMode: true },

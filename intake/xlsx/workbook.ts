@@ -89,6 +89,7 @@ export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Prom
   // Hyperlinks follow the rows, so a sheet that has some is read twice.
   if (targets.size === 0) return NO_LINKS;
   const links = new Map<number, string>();
+  const links_of_ranges = new Map<number, string>();
   const ranges: RangeLink[] = [];
   let cells_of_ranges = 0;
   const addRange = (range: RangeLink) => {
@@ -99,7 +100,7 @@ export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Prom
       for (let row = from.row; row <= to.row; row++) {
         for (let column = from.column; column <= to.column; column++) {
           const key = keyOf(row, column);
-          if (!links.has(key)) links.set(key, link);
+          if (!links_of_ranges.has(key)) links_of_ranges.set(key, link);
         }
       }
     } else if (ranges.push(range) > MAX_RANGES) {
@@ -123,8 +124,11 @@ export async function readHyperlinks(xlsx: ZipPackage, sheet_part: string): Prom
   const isIn = (row: number, column: number, { from, to }: RangeLink) =>
     row >= from.row && row <= to.row && column >= from.column && column <= to.column;
   return {
-    of: (row, column) =>
-      links.get(keyOf(row, column)) ?? ranges.find((range) => isIn(row, column, range))?.link ?? null,
+    of(row, column) {
+      const key = keyOf(row, column);
+      const link = links.get(key) ?? links_of_ranges.get(key);
+      return link ?? ranges.find((range) => isIn(row, column, range))?.link ?? null;
+    },
   };
 }
 

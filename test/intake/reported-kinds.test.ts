@@ -153,6 +153,13 @@ test('hyperlinks on thousands of ranges are all found', async (t) => {
   t.is(new Set(urls).size, 3_000);
 });
 
+test('a link on one cell is found behind any number of links on ranges', async (t) => {
+  const ranges = Array.from({ length: 100_001 }, (_, i) => [`C${i + 2}:D${i + 2}`, 'https://b.example/']);
+  const links = Object.fromEntries([...ranges, ['A2', A]]);
+  const content = await workbook({ sheets: [inlineRow('url') + inlineRow('here')], links });
+  t.deepEqual(await valuesOf(t, 'x.xlsx', content), [A]);
+});
+
 test('a link in a formula of a workbook is found in another formula', async (t) => {
   const cell = `<row><c t="str"><f>IF(1=1,HYPERLINK("${A}","x"),"")</f><v>x</v></c></row>`;
   t.deepEqual(await valuesOf(t, 'x.xlsx', await workbook({ sheets: [inlineRow('url') + cell] })), [A]);

@@ -105,6 +105,11 @@ const DAMAGED: Readonly<Record<string, [code: IntakeErrorCode, content: () => st
     () =>
       '<?xml version="1.0"?><!DOCTYPE u [<!ENTITY a "&b;&b;"><!ENTITY b "&a;&a;">]><urlset><url><loc>&a;</loc></url></urlset>',
   ],
+  'entities behind another declaration': [
+    'broken_file',
+    () =>
+      `<?xml version="1.0"?><!DOCTYPE u [ <!ELEMENT u ANY> <!ENTITY a "x"> ]><urlset><url><loc>${A}&a;</loc></url></urlset>`,
+  ],
   'XML text without end': ['broken_file', () => `<urlset><url><loc>${'x'.repeat(2_000_000)}</loc></url></urlset>`],
   'gzip that is cut off': ['broken_file', () => gzipSync(MANY.join('\n')).subarray(0, -100)],
   'a gzip bomb': [
