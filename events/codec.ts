@@ -5,7 +5,7 @@ import type { Compile, Validate } from './event-validation.ts';
 import { isSealed, seal, subjectOf, UnopenedText, unseal } from './personal.ts';
 import { DamagedPersonalKey, type PersonalKeys } from './personal-keys.ts';
 import { categoryOf } from './streams.ts';
-import { EventFromLater, markLater } from './unreadable.ts';
+import { EventFromLater, markLater, refuseLater } from './unreadable.ts';
 import { EVENT_TYPES, type EventType, isEventType, VOCABULARY } from './vocabulary.ts';
 
 /** An event breaks the schema of its type: a defect of the command that appends it. Nothing was appended. */
@@ -65,12 +65,9 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   /** The event of a stream that is read to decide on it. */
   function decodeOfStream(event: RecordedEvent): RecordedEvent {
     assertKnown(event, types);
-    try {
-      return upcast(event, types);
-    } catch (cause) {
-      if (cause instanceof EventFromLater) throw cause;
-      return damaged(event, 'the shape', cause);
-    }
+    const decoded = decode(event);
+    refuseLater(decoded);
+    return decoded;
   }
 
   /** The personal fields of an event whose value `holds`. */

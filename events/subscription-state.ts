@@ -181,10 +181,13 @@ export function openSubscriptionsAt(state: SubscriptionState, now: number): Subs
   const open = state.subscriptions.filter(
     ({ subscription_id, status }) => shown.includes(subscription_id) || KEPT.includes(status),
   );
-  const placeOf = ({ subscription_id }: SubscriptionChanged) =>
-    (shown.indexOf(subscription_id) + open.length + 1) % (open.length + 1);
+  const placeOf = ({ subscription_id }: SubscriptionChanged) => {
+    const place = shown.indexOf(subscription_id);
+    return place === -1 ? shown.length : place;
+  };
   return open.sort((a, b) => placeOf(a) - placeOf(b));
 }
+
 /** A subscription of the sandbox: no provider that takes money knows it. */
 export const isOfSandbox = (subscription_id: string): boolean => subscription_id.startsWith('sandbox_');
 

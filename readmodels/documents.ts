@@ -117,9 +117,9 @@ export interface Room {
 
 /** The disk of a store that is a file of this machine. */
 export interface StoreDisk {
-  /** The room on the disk, and what the store's file has free within itself. */
-  room(): Promise<Room & { reusable_bytes: number }>;
-  /** What collections take, with their indexes. */
+  /** The room on the disk, and what the store's file uses and has free within itself. */
+  room(): Promise<Room & { used_bytes: number; reusable_bytes: number }>;
+  /** What collections take, with their indexes. It reads all of their pages. */
   bytesOf(names: readonly string[]): Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 // What is written in bulk, such as uploads, backups, exports and copies, leaves the last room of a disk to users.
 import { statfsSync } from 'node:fs';
-import { reserveOf } from '../projections/projector/room.ts';
+import { mb, reserveOf } from '../projections/projector/room.ts';
 
 /** The disk of a folder has no room but what is kept for users. */
 class ReserveReached extends Error {
@@ -8,7 +8,6 @@ class ReserveReached extends Error {
 }
 
 const LOOK_MS = 250;
-const MB = 1_000_000;
 
 /**
  * Returns a function that throws `ReserveReached` at the reserve of a folder's disk. It looks four times a second at most.
@@ -23,7 +22,6 @@ export function guardReserve(folder: string, reserve_mb: number | null): () => v
     const { bsize, bavail, blocks } = statfsSync(folder);
     const [free, kept] = [bavail * bsize, reserveOf(reserve_mb, blocks * bsize)];
     if (free >= kept) return;
-    const mb = (bytes: number) => `${Math.round(bytes / MB).toLocaleString('en')} MB`;
     throw new ReserveReached(
       `the disk of ${folder} has ${mb(free)} free, and ${mb(kept)} are kept for users (DISK_RESERVE_MB)`,
     );

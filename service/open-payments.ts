@@ -3,7 +3,6 @@ import { openSandbox } from '../adapters/payments/sandbox.ts';
 import { PLAN_PRICES } from '../commands/billing/plans.ts';
 import { derivedKey } from '../events/derived-key.ts';
 import type { ChargingProvider, PaymentProvider } from '../http/billing/payments.ts';
-import type { SubscriptionEnder } from '../processes/erasures.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
 
@@ -22,10 +21,7 @@ export async function openPayments(config: Config, base_url: () => string): Prom
   return openSandbox({ keys, base_url, now: Date.now });
 }
 
-/** The provider that takes money, for processes; null without its key. The sandbox takes none. */
-export const openSubscriptionEnder = (config: Config): Promise<SubscriptionEnder | null> =>
-  openChargingProvider(config);
-
+/** The provider that takes money; null without its key. The sandbox takes none. */
 export async function openChargingProvider(config: Config): Promise<ChargingProvider | null> {
   return config.payment_secret_key === null ? null : openProvider(config.payment_secret_key, config);
 }

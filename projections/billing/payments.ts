@@ -1,6 +1,7 @@
 // The read model of payments. Their facts may come in any order.
 import { idOf } from '../../events/streams.ts';
 import { type PaymentDocument, payments } from '../../readmodels/billing/payments.ts';
+import { isoOf } from '../../readmodels/growth/calendar.ts';
 import { type Projection, projection } from '../projection.ts';
 import { readAll, replaceAll } from '../slices.ts';
 
@@ -46,9 +47,6 @@ const NOTHING = {
   ...{ user_id: null, provider: null, paid_at: null, package_id: null, plan: null, interval: null },
   ...{ period_start: null, period_end: null, credits: 0, currency: '', amount_cents: 0, tax_cents: 0, paid_cents: 0 },
 };
-
-/** Times of providers compare as texts only in one form. */
-const isoOf = (time: string) => new Date(time).toISOString();
 
 function change(page: Page, stream: string, by: (payment: PaymentDocument) => PaymentDocument): void {
   const _id = idOf(stream);

@@ -1,7 +1,7 @@
 // The read models of the paywall: how many users met it, who, and who paid then.
 import { idOf } from '../../events/streams.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
-import { dayOf, earlierOf, laterOf } from '../../readmodels/growth/calendar.ts';
+import { dayOf, earlierOf, isoOf, laterOf } from '../../readmodels/growth/calendar.ts';
 import {
   isView,
   PAYWALL,
@@ -41,7 +41,7 @@ export const paywallProjection: Projection = projection({
     },
     PaymentReceived({ data: { user_id, amount_cents, paid_at } }, page) {
       const user = page.users.get(user_id);
-      const at = new Date(paid_at).toISOString();
+      const at = isoOf(paid_at);
       if (!user || amount_cents === 0 || isBefore(at, user.first_seen_at)) return;
       page.counts.add(dayOf(at), PAYWALL.payments);
       change(page, user, { ...user, converted_at: laterOf(at, user.converted_at ?? at) });

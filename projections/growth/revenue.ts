@@ -2,7 +2,7 @@
 
 import { categoryOf, idOf } from '../../events/streams.ts';
 import type { SubscriptionChanged } from '../../events/subscription.ts';
-import { dayOf } from '../../readmodels/growth/calendar.ts';
+import { dayOf, isoOf } from '../../readmodels/growth/calendar.ts';
 import {
   type RevenueCustomerDocument,
   type RevenuePaymentDocument,
@@ -109,9 +109,6 @@ export const revenueProjection: Projection = projection({
     await counts.writeTo(await open(revenueCounts));
   },
 });
-
-/** Times of providers compare as texts only in one form. */
-const isoOf = (time: string) => new Date(time).toISOString();
 
 const newCustomer = (user_id: string): RevenueCustomerDocument => ({
   _id: user_id,

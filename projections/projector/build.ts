@@ -75,12 +75,13 @@ export async function runBuilds(options: BuildOptions, onRound: () => Promise<vo
       if (isToBuild(projection, projectionState(projection.name, stored))) await build(options, projection);
     }
     for (const stored of states) {
-      for (const { generation } of projectionState(stored._id, stored).retired) {
+      const { generation: live, retired } = projectionState(stored._id, stored);
+      for (const { generation } of retired) {
         const key = `${stored._id}/${generation}`;
         if (!retired_since.has(key)) retired_since.set(key, monotonic());
-        // Nobody reads a generation that has never been live: its build was given up.
-        const was_live = generation < projectionState(stored._id, stored).generation;
-        if (!was_live || monotonic() - retired_since.get(key)! >= GRACE_MS)
+        // Nobody reads a generation that was never live, since its build was given up. While none is live, an earlier one may have been.
+        const was_given_up = live > 0 && generation > live;
+        if (was_given_up || monotonic() - retired_since.get(key)! >= GRACE_MS)
           await dropRetired(options, stored._id, generation);
       }
     }

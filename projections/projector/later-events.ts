@@ -26,14 +26,14 @@ export async function rebuildReadable(
 ): Promise<void> {
   const state = await stateOf(documents, name);
   if (state.generation === 0) return;
-  const why = (await hasReadable(log, documents, state)) ?? (await hasUntaken(log, state, types));
   // A generation of another version is replaced anyway, and until then it has what all of its writers took.
-  if (why !== null && state.version === version) {
+  const is_current = state.version === version;
+  const why = is_current ? ((await hasReadable(log, documents, state)) ?? (await hasUntaken(log, state, types))) : null;
+  if (why !== null) {
     logger.warn({ projection: name, reason: why }, 'a read model lacks events that this version reads; it is rebuilt');
     return void (await requestRebuild(documents, name, { continues: version }));
   }
-  const taken = state.types === null ? [...types] : state.types.filter((type) => types.includes(type));
-  const noted = why === null && state.version === version ? [...types] : taken;
+  const noted = is_current || state.types === null ? [...types] : state.types.filter((type) => types.includes(type));
   if (state.types !== null && sameTypes(noted, state.types)) return;
   await fence.inTurn((commit) =>
     commit(async (inside) => {
@@ -55,18 +55,19 @@ async function hasReadable(
     const { stream, revision, type, version } = later;
     const kind = `${type} ${version}`;
     if (unreadable.has(kind)) continue;
-    if (await canRead(log, later)) return `${stream} ${revision}: ${type}`;
-    unreadable.add(kind);
+    const found = await lookAt(log, later);
+    if (found === 'readable') return `${stream} ${revision}: ${type}`;
+    if (found === 'later') unreadable.add(kind);
   }
   return null;
 }
 
-async function canRead(log: EventStore, { stream, revision }: LaterEvent): Promise<boolean> {
+async function lookAt(log: EventStore, { stream, revision }: LaterEvent): Promise<'readable' | 'later' | 'deleted'> {
   try {
-    for await (const _ of log.readStream(stream, { from: revision, limit: 1 })) return true;
-    return false; // it was deleted meanwhile
+    for await (const _ of log.readStream(stream, { from: revision, limit: 1 })) return 'readable';
+    return 'deleted';
   } catch (error) {
-    if (error instanceof EventFromLater) return false;
+    if (error instanceof EventFromLater) return 'later';
     throw error;
   }
 }

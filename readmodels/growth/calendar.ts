@@ -15,6 +15,8 @@ const DAYS_OF = { '7d': 7, '30d': 30, '90d': 90 } as const;
 
 /** `time`: ISO 8601, or milliseconds since the epoch. */
 export const dayOf = (time: string | number): string => new Date(time).toISOString().slice(0, 10);
+/** Times of providers compare as texts only in one form. @example isoOf('2026-01-31T09:00:00Z') // '2026-01-31T09:00:00.000Z' */
+export const isoOf = (time: string): string => new Date(time).toISOString();
 export const monthOf = (day: string): string => day.slice(0, 7);
 /** Days since 1970-01-01. */
 export const numberOf = (day: string): number => Date.parse(day) / DAY_MS;

@@ -19,7 +19,7 @@ import { openLeases } from '../../roles/leases.ts';
 import type { Config } from '../../settings/config.ts';
 import { keyOf } from '../local-key.ts';
 import { openMailer } from '../open-mailer.ts';
-import { openSubscriptionEnder } from '../open-payments.ts';
+import { openChargingProvider } from '../open-payments.ts';
 import type { RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
@@ -49,7 +49,7 @@ export const run: RunRole = async (parts) => {
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const mailer = tellingMailer(await openMailer(config), (fault) => parts.fault('mail', fault));
   try {
-    const payments = await openSubscriptionEnder(config);
+    const payments = await openChargingProvider(config);
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
     await runProcesses({
       log,

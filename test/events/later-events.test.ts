@@ -137,6 +137,25 @@ test('a read model that an older version went on without a type gets its events 
   t.is(await tally(stores), 4, 'and once each');
 });
 
+test('a parked event whose stream is deleted hides no other of its kind', async (t) => {
+  const stores = await openTestStores(t);
+  const older = { ...stores, log: coded(stores.log) };
+  const users = ['first', 'second'];
+  for (const user_id of users) {
+    const [data, metadata] = [
+      { user_id, email: null },
+      { ...metadataOf(commandContext()), version: LATER },
+    ];
+    const registered = { id: randomUUID(), type: 'UserRegistered', data, metadata };
+    await stores.log.append(userStream(user_id), 'no_stream', [registered]);
+  }
+  await project(older);
+  t.is((await parked(stores)).filter(({ projection }) => projection === 'user_list').length, 2);
+  await stores.log.deleteStream(userStream('first'));
+  await project({ ...stores, log: coded(stores.log, LATER_TYPES) });
+  t.true(await knows(stores, 'second'));
+});
+
 test('no decision is made on a stream with a type that this version does not know', async (t) => {
   const { log: store } = await openTestStores(t);
   const log = coded(store);

@@ -77,8 +77,11 @@ function openDisk(reader: Connection, room: () => Promise<Room>): StoreDisk {
   const pragma = (name: string) => Number(reader.all(`PRAGMA ${name}`)[0]![0]);
   return {
     async room() {
-      const reusable_bytes = await whenReadable(() => pragma('freelist_count') * pragma('page_size'));
-      return { ...(await room()), reusable_bytes };
+      const [used_bytes, reusable_bytes] = await whenReadable(() => {
+        const [page_bytes, free] = [pragma('page_size'), pragma('freelist_count')];
+        return [(pragma('page_count') - free) * page_bytes, free * page_bytes] as const;
+      });
+      return { ...(await room()), used_bytes, reusable_bytes };
     },
     bytesOf: (names) => whenReadable(() => names.reduce((sum, name) => sum + bytesOfCollection(reader, name), 0)),
   };

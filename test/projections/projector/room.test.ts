@@ -74,6 +74,23 @@ test('a rebuild that does not fit beside the reserve is refused with its figures
   t.true((await collections()).length >= 1);
 });
 
+test('the pages of collections are counted only where the disk may be too small', async (t) => {
+  const { disk, documents, state, projecting } = await open(t);
+  let counts = 0;
+  const { bytesOf } = documents.disk!;
+  documents.disk!.bytesOf = (names) => {
+    counts++;
+    return bytesOf(names);
+  };
+  await requestRebuild(documents, 'credits');
+  await projecting(async () => (await state()).generation > 1);
+  t.is(counts, 0);
+  disk.free_bytes = KEPT;
+  await requestRebuild(documents, 'credits');
+  await projecting(async () => (await state()).failed !== null || (await state()).generation > 2);
+  t.true(counts > 0);
+});
+
 test('a rebuild stops at the reserve, and cancelling it gives its room back', async (t) => {
   const { disk, documents, state, collections, projecting } = await open(t);
   await requestRebuild(documents, 'credits');
