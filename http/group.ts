@@ -10,6 +10,7 @@ import type { EventStore, Position } from '../events/event-store.ts';
 import type { Blocklist } from '../intake/blocklist.ts';
 import type { CollectionSpec, Document } from '../readmodels/documents.ts';
 import type { BackupProgressStore } from '../readmodels/operations/backups.ts';
+import type { MailTests } from '../readmodels/operations/mail-tests.ts';
 import type { Follower, ProjectionState, RebuildRequest } from '../readmodels/projection-state.ts';
 import type { LiveCollection, ReadModels } from '../readmodels/read-models.ts';
 import type { Config } from '../settings/config.ts';
@@ -45,6 +46,7 @@ export interface Parts {
   passed(position: Position): Promise<boolean>;
   /** What is written of the backup that runs. */
   backup_progress: Pick<BackupProgressStore, 'read'>;
+  mail_tests: Pick<MailTests, 'ask' | 'read' | 'remove'>;
   /** The stored files. */
   blobs: Blobs;
   jobs: Jobs;

@@ -19,6 +19,7 @@ import { blockedDomains, blocklistVersion } from '../readmodels/blocked-domains.
 import type { Documents } from '../readmodels/documents.ts';
 import { jobs } from '../readmodels/jobs/jobs.ts';
 import { openBackupProgress } from '../readmodels/operations/backups.ts';
+import { openMailTests } from '../readmodels/operations/mail-tests.ts';
 import { requestRebuild } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
 import { probeDependencies, within } from '../roles/dependencies.ts';
@@ -182,6 +183,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     closing: closing.signal,
     ...given,
     backup_progress: openBackupProgress(documents),
+    mail_tests: openMailTests(documents, now),
     projections: {
       followers: openFollowers({ log, documents, now }),
       states: readmodels.projections,

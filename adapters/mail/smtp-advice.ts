@@ -14,6 +14,8 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'it does not answer in time',
   ABORT_ERR: 'it does not answer in time',
 };
+/** A server that takes a login or a sender over TLS alone, and what it says then. */
+const WANTS_TLS = /starttls|encryption required|must.{0,40}\btls\b|\btls\b.{0,40}required/i;
 const OF_CERTIFICATE = /certificate|self.signed|altname|ERR_TLS|wrong version number/i;
 
 /**
@@ -23,6 +25,8 @@ const OF_CERTIFICATE = /certificate|self.signed|altname|ERR_TLS|wrong version nu
 export function smtpAdvice(error: SmtpError, { server, from }: { server: string; from: string }): string {
   const { message, code = '', command, response } = error;
   const said = response === undefined ? '' : ` It said: ${response}`;
+  if (response !== undefined && /^5/.test(response) && WANTS_TLS.test(response))
+    return `${server} takes mails over TLS alone. Take smtps:// for port 465, or smtp:// with a port where it offers STARTTLS, usually 587.${said}`;
   if (code === 'EAUTH' || command?.startsWith('AUTH'))
     return `${server} refuses the user or the password of SMTP_URL. Correct them; %-encode what is no letter or digit.${said}`;
   if (code === 'ENOAUTH') return `${server} wants a user and a password: write them into SMTP_URL.`;

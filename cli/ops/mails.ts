@@ -1,10 +1,7 @@
 // `mails list` and `mails send`: the mails that the service owes its users, and a mail that tells whether it can send any.
-import { randomUUID } from 'node:crypto';
-import { smtpAdvice } from '../../adapters/mail/smtp-advice.ts';
-import type { SmtpError } from '../../adapters/mail/smtp-refusals.ts';
-import { MailPutOff } from '../../processes/mail.ts';
 import { type MailDocument, mails } from '../../readmodels/mails.ts';
 import { openMailer } from '../../service/open-mailer.ts';
+import { sendTestMail } from '../../service/test-mail.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, UsageError } from './command.ts';
@@ -51,30 +48,8 @@ export const mailsSend: Command = {
     if (!to.includes('@')) throw new UsageError(`${to} is no address`);
     const config = readConfig(run.env);
     await using mailer = closing({ ...(await openMailer(config)) });
-    const text = 'Your URL checker can send mails: this one was asked for by its operator.\n';
-    const mail = { id: `test-${randomUUID()}`, user_id: 'test', to, subject: 'A test of your URL checker', text };
-    const sent = await mailer.send(mail).then(
-      (refused) =>
-        refused === null ? { ok: true, said: sentBy(config, to) } : { ok: false, said: refusedBy(to, refused) },
-      (error: unknown) => ({ ok: false, said: adviceOf(error, config) }),
-    );
-    run.out.write(run.json ? `${JSON.stringify({ sent: sent.ok, says: sent.said })}\n` : printable(sent.said));
-    return sent.ok ? EXIT.clean : EXIT.violation;
+    const outcome = await sendTestMail(mailer, to, config);
+    run.out.write(run.json ? `${JSON.stringify(outcome)}\n` : printable(outcome.says));
+    return outcome.sent ? EXIT.clean : EXIT.violation;
   },
 };
-
-const serverOf = (url: string) => new URL(url).host;
-
-const sentBy = ({ smtp_url, data_dir }: ReturnType<typeof readConfig>, to: string) =>
-  smtp_url
-    ? `${serverOf(smtp_url)} took the mail to ${to}. If it does not come, look into its spam folder and the server's log.`
-    : `SMTP_URL is unset, so the mail is a file in ${data_dir}/outbox, and nobody receives it.`;
-
-const refusedBy = (to: string, reason: string) =>
-  `The server works, and takes no mail for ${to}: ${reason}. Mails to other users are sent.`;
-
-function adviceOf(error: unknown, { smtp_url, mail_from: from, data_dir }: ReturnType<typeof readConfig>): string {
-  if (!smtp_url) return `No mail can be written into ${data_dir}/outbox: ${(error as Error).message}.`;
-  const cause = error instanceof MailPutOff ? error.cause : error;
-  return smtpAdvice(cause as SmtpError, { server: serverOf(smtp_url), from });
-}

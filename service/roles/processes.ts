@@ -12,14 +12,17 @@ import { originOf } from '../../events/ledger-head.ts';
 import { openContinuousAudit } from '../../processes/ledger-audit.ts';
 import type { OutsideSigner } from '../../processes/ledger-witness.ts';
 import { tellingMailer } from '../../processes/mail.ts';
+import { answerMailTests } from '../../processes/mail-tests.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { openBackupProgress } from '../../readmodels/operations/backups.ts';
+import { openMailTests } from '../../readmodels/operations/mail-tests.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { openLeases } from '../../roles/leases.ts';
 import type { Config } from '../../settings/config.ts';
 import { keyOf } from '../local-key.ts';
 import { openMailer } from '../open-mailer.ts';
 import { openChargingProvider } from '../open-payments.ts';
+import { sendTestMail } from '../test-mail.ts';
 import type { RunRole } from './role.ts';
 
 export const run: RunRole = async (parts) => {
@@ -48,6 +51,12 @@ export const run: RunRole = async (parts) => {
   audited(ledger_audit.sign);
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const mailer = tellingMailer(await openMailer(config), (fault) => parts.fault('mail', fault));
+  const ended = new AbortController();
+  const answering = answerMailTests(
+    openMailTests(documents, Date.now),
+    (to) => sendTestMail(mailer, to, config),
+    AbortSignal.any([signal, ended.signal]),
+  );
   try {
     const payments = await openChargingProvider(config);
     const webhooks = { webhook_key, sender, mailer, payments, trial_credits: config.trial_credits };
@@ -74,6 +83,8 @@ export const run: RunRole = async (parts) => {
       credits,
     });
   } finally {
+    ended.abort();
+    await answering;
     sender.close();
     mailer.close();
   }

@@ -50,6 +50,19 @@ test('a test mail says in words what the server refuses, and shows no password',
   );
   t.regex(credentials.said, /^SERVER refuses the user or the password of SMTP_URL/);
   t.notRegex(credentials.said, /a-secret/);
+  const insecure = await sendBy(t, {
+    onMailFrom: (_, __, done) => done(refuse('5.7.0 Must issue a STARTTLS command first', 530)),
+  });
+  t.regex(insecure.said, /^SERVER takes mails over TLS alone\. .*STARTTLS/);
+  const encrypted = await sendBy(
+    t,
+    {
+      ...{ authOptional: false, allowInsecureAuth: true },
+      onAuth: (_, __, done) => done(refuse('Encryption required for requested authentication mechanism', 538)),
+    },
+    'bob:a-secret@',
+  );
+  t.regex(encrypted.said, /^SERVER takes mails over TLS alone\./);
 });
 
 test('a server that is not there is named with what to correct', async (t) => {

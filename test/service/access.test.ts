@@ -176,6 +176,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /checkout/create': { access: 'user', status: 200, body: () => json({ plan: 'pro' }) },
   'POST /v2/subscription/checkout': { access: 'user', status: 200, body: () => json({ plan: 'starter' }) },
   'GET /admin/mails': { access: 'admin', status: 200 },
+  'POST /admin/mails/test': { access: 'admin', status: 200, body: () => json({ to: 'op@example.com' }) },
   'GET /admin/payment-issues': { access: 'admin', status: 200 },
   'POST /admin/payment-issues/{issue_id}/resolve': { access: 'admin', status: 422 },
   'POST /portal/create': { access: 'user', status: 200 },

@@ -174,6 +174,14 @@ test.serial('maintenance mode is turned on with a message and off again, and a b
   await assertAccessible(t, page);
 });
 
+test('a test mail says on the page of mails what stands in its way', async (t) => {
+  const page = await service.open(t, '/admin/mails', ROOT);
+  await page.getByLabel('Send a test mail to').fill('op@example.com');
+  await page.getByRole('button', { name: 'Send a test mail' }).click();
+  await page.getByText('SMTP_URL is unset, so the mail is a file').waitFor();
+  await assertAccessible(t, page);
+});
+
 test('a user sees no administration and fetches nothing of it', async (t) => {
   const page = await service.open(t, '/jobs', { user: newUser() });
   await page.getByRole('heading', { name: 'You have no jobs yet' }).waitFor();

@@ -1,8 +1,13 @@
 // The mails that the service owes its users, and what became of the others.
-import type { AnswerOf } from '../../../api/ask.ts';
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
+import { useAction } from '../../../ui/action.ts';
 import { Empty } from '../../../ui/empty.tsx';
+import { Refusal } from '../../../ui/failure.tsx';
+import { TextField } from '../../../ui/field.tsx';
+import { Form } from '../../../ui/form.tsx';
 import { List } from '../../../ui/list.tsx';
 import { offsetIn } from '../../../ui/pager.tsx';
 import type { Column } from '../../../ui/table.tsx';
@@ -23,10 +28,7 @@ export function Page() {
     <>
       <h1>Administration</h1>
       <Areas />
-      <p>
-        What the mail server said last is under <a href={to('/admin/services')}>Services</a>; on the server,{' '}
-        <code>npm run -s ops -- mails send ADDRESS</code> sends a test mail and says what to correct.
-      </p>
+      <TestMail />
       <nav class="tabs" aria-label="Mails">
         {STATUSES.map((one) => (
           <button
@@ -47,6 +49,40 @@ export function Page() {
         keyOf={({ mail_id }) => mail_id}
       />
     </>
+  );
+}
+
+/** Sends a test mail by the settings of the processes, and shows what to correct. */
+function TestMail() {
+  const [address, setAddress] = useState('');
+  const [outcome, setOutcome] = useState<AnswerOf<'POST /admin/mails/test'> | null>(null);
+  const send = useAction(async () => {
+    setOutcome(null);
+    setOutcome(await ask('POST /admin/mails/test', { to: address.trim() }));
+  });
+  return (
+    <section class="card" aria-label="Test mail">
+      <Form class="fields" onSubmit={send.run}>
+        <TextField label="Send a test mail to" required maxLength={320} value={address} onInput={setAddress} />
+        <button type="submit" disabled={send.is_running}>
+          {send.is_running ? 'Sending' : 'Send a test mail'}
+        </button>
+      </Form>
+      <Refusal error={send.error} />
+      <p role="status">
+        {outcome && (
+          <>
+            <span class={`badge is-${outcome.sent ? 'completed' : 'failed'}`}>
+              {outcome.sent ? 'sent' : 'not sent'}
+            </span>{' '}
+            <bdi>{outcome.says}</bdi>
+          </>
+        )}
+      </p>
+      <p>
+        What the mail server said last is under <a href={to('/admin/services')}>Services</a>.
+      </p>
+    </section>
   );
 }
 
