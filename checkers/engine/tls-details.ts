@@ -55,8 +55,8 @@ export function issuerOfRefused(socket: TLSSocket): string | undefined {
   try {
     const { _handle: handle } = socket as { _handle?: { verifyError?(): Error | null } };
     if (handle?.verifyError?.() == null) return undefined;
-    const { issuer } = socket.getPeerCertificate();
-    const name = issuer?.CN ?? issuer?.O;
+    const { issuer } = socket.getPeerX509Certificate()!.toLegacyObject();
+    const name = issuer.CN ?? issuer.O;
     return name === undefined ? undefined : `${name}`;
   } catch {
     // Another Node has another handle. The result then only lacks the name.

@@ -198,3 +198,18 @@ test('a new connection to an origin resumes its TLS session', async (t) => {
   t.deepEqual(resumed, [false, true, true]);
   await engine.close();
 });
+
+test('the first message of TLS fits one packet, which every server reads', async (t) => {
+  let hello = 0;
+  const server = await startRawServer((socket) => {
+    socket.once('data', (data: Buffer) => {
+      hello = data.readUInt16BE(3);
+      socket.destroy();
+    });
+  });
+  const engine = createEngine({ ...SETTINGS, timeout_ms: 15_000, retries: 0 });
+  t.teardown(() => server.close());
+  await engine.check(`https://127.0.0.1:${server.port}/`);
+  t.true(hello > 100 && hello < 1200, `${hello} bytes`);
+  await engine.close();
+});
