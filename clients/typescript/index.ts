@@ -1,6 +1,6 @@
 // A thin client of the public API: it repeats what is safe to repeat, reads pages to their end, waits for jobs, and verifies webhooks. It needs
 // nothing but `fetch` and Web Crypto.
-import type { Job, JobOptions, JobWithWork, RejectedRow, UrlResult, Usage } from './models.ts';
+import type { Job, JobOptions, JobWithWork, RejectedRow, UrlResult, UrlWithRef, Usage } from './models.ts';
 
 export type * from './models.ts';
 
@@ -13,7 +13,8 @@ export interface ClientOptions {
   tries?: number;
 }
 
-export type Item = string | { url: string; ref?: string };
+/** A URL, or one with a name of your own that its result repeats. */
+export type Item = string | UrlWithRef;
 
 export interface Submission {
   label?: string;
@@ -63,7 +64,7 @@ export class UrlChecker {
     { idempotency_key = crypto.randomUUID(), ...more }: Submission = {},
   ): Promise<Job> {
     return await this.request('POST', '/jobs', {
-      body: { urls, ...more },
+      body: { ...listOf(urls), ...more },
       headers: { 'Idempotency-Key': idempotency_key },
     });
   }
@@ -172,6 +173,12 @@ export class UrlChecker {
     }
   }
 }
+
+/** The API takes strings as `urls`, and URLs with names as `items`. */
+const listOf = (urls: readonly Item[]) =>
+  urls.every((item) => typeof item === 'string')
+    ? { urls }
+    : { items: urls.map((item) => (typeof item === 'string' ? { url: item } : item)) };
 
 async function errorOf(response: Response): Promise<ApiError> {
   const request_id = response.headers.get('x-request-id');

@@ -37,8 +37,8 @@ export interface ListBody<Others extends TProperties = TProperties> {
   /** The most strings in the list, and the most characters in each. */
   max_items?: number;
   max_chars?: number;
-  /** The longest `ref` of an item `{url, ref}`; without it, each item is a string. */
-  max_ref_chars?: number;
+  /** The field that takes the list as objects `{url, ref}` in its place, and the longest `ref`. */
+  with_refs?: { field: string; max_ref_chars: number };
   /** The other fields, which are small. */
   others: Others;
   schema: TSchema;
@@ -49,6 +49,8 @@ export type Body = JsonBody | FileBody | RawBody | ListBody;
 
 /** The list as its handler reads it, until the handler returns. */
 export interface StringList<Others = unknown> {
+  /** The name of the list. */
+  field: string;
   length: number;
   size_bytes: number;
   /** SHA-256 of the items in their order and of the other fields, in hex: white space and escapes of the JSON make no difference. */
@@ -76,38 +78,46 @@ export function jsonBody<Schema extends TSchema>(
 }
 
 /**
- * The JSON object `{"<field>": ["…", …]}` with at least one item and the fields of `others`. `name` names its schema in the OpenAPI document.
+ * The JSON object `{"<field>": ["…", …]}` with at least one item and the fields of `others`. With `with_refs`, exactly one of its field and
+ * `field` is given: the schema leaves both optional, because generators turn a schema that says so into a union type. `name` names the schema
+ * in the OpenAPI document.
  * @example body: listBody('urls', { limit_bytes: 128 * 1024 * 1024, name: 'NewJob' })
  */
 export function listBody<const Others extends TProperties = Record<never, never>>(
   field: string,
-  options: Pick<ListBody, 'limit_bytes' | 'max_items' | 'max_chars' | 'max_ref_chars' | 'example'> & {
+  options: Pick<ListBody, 'limit_bytes' | 'max_items' | 'max_chars' | 'with_refs' | 'example'> & {
     name?: string;
     others?: Others;
   },
 ): ListBody<Others> {
   const { name, others = {} as Others, ...limits } = options;
-  const { max_items: maxItems, max_chars: maxLength, max_ref_chars } = limits;
+  const { max_items: maxItems, max_chars: maxLength, with_refs } = limits;
   const text = Type.String(maxLength === undefined ? {} : { maxLength });
-  const item = max_ref_chars === undefined ? text : referenced(text, max_ref_chars);
-  const list = Type.Array(item, { minItems: 1, ...(maxItems === undefined ? {} : { maxItems }) });
-  const schema = Type.Object({ [field]: list, ...others }, name === undefined ? {} : { $id: name });
+  const listOf = (item: TSchema, description?: string) =>
+    Type.Array(item, { minItems: 1, ...(maxItems !== undefined && { maxItems }), ...(description && { description }) });
+  const lists: TProperties =
+    with_refs === undefined
+      ? { [field]: listOf(text) }
+      : {
+          [field]: Type.Optional(listOf(text, `Give either this or \`${with_refs.field}\`.`)),
+          [with_refs.field]: Type.Optional(
+            listOf(withRef(text, with_refs.max_ref_chars), `In place of \`${field}\`, to name each URL.`),
+          ),
+        };
+  const schema = Type.Object({ ...lists, ...others }, name === undefined ? {} : { $id: name });
   return { kind: 'list', field, others, schema: closedInput(schema), ...limits };
 }
 
-const referenced = (url: TSchema, maxLength: number): TSchema =>
-  Type.Union([
-    url,
-    Type.Object(
-      {
-        url,
-        ref: Type.Optional(
-          Type.String({ minLength: 1, maxLength, description: 'Your own name for the URL, which its result repeats.' }),
-        ),
-      },
-      { $id: 'UrlWithRef' },
-    ),
-  ]);
+const withRef = (url: TSchema, maxLength: number) =>
+  Type.Object(
+    {
+      url,
+      ref: Type.Optional(
+        Type.String({ minLength: 1, maxLength, description: 'Your own name for the URL, which its result repeats.' }),
+      ),
+    },
+    { $id: 'UrlWithRef' },
+  );
 
 /** A form with one file, of at most `max_file_bytes`. */
 export const fileBody = (description: string): FileBody => ({ kind: 'file', description });

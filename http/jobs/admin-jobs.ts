@@ -86,7 +86,7 @@ const rerun = route({
     }
     // The owner, who did not ask, finds the job at once too.
     const mine = once.ok ? { ...once, own: ownOf(once.filename, once.described) } : (once as Once);
-    return { ...onceMade(mine, 'rerun', { route }).reply, is_early: false };
+    return { ...onceMade(mine, 'urls', { route }).reply, is_early: false };
   },
 });
 

@@ -164,7 +164,7 @@ const analyzeFile = route({
   async handler({ body: file, query, caller, signal }, { rules, blocklist, read }) {
     const { blocked_domain_of } = await blocklist.current();
     const [sheet, summary] = await analyze().catch((error: unknown) => {
-      throw error instanceof IntakeError ? unusable(error, 'upload') : error;
+      throw error instanceof IntakeError ? unusable(error, 'file') : error;
     });
     const balance = await balanceOf(read.balances, caller.user_id);
     return { body: analysisView(sheet, summary, balance) };

@@ -97,7 +97,7 @@ const upload = route({
     const given = { kind: 'file' as const, path: file.path, filename: file.filename ?? 'upload' };
     const wanted = { source: 'upload' as const, given, options: query, needs_credits: false };
     const { size_bytes } = file;
-    const sent = { key: headers[KEY], size_bytes, fingerprint: () => fingerprintOf(file, query) };
+    const sent = { key: headers[KEY], field: 'file', size_bytes, fingerprint: () => fingerprintOf(file, query) };
     const { reply, reading } = await submit(wanted, sent, request, services);
     // The log keeps no reading with the answer, because the names of columns may be personal. The same file is read in the same way.
     return { ...reply, body: { ...reply.body, list: reading ?? (await services.submissions.readingOf(wanted)) } };

@@ -5,7 +5,7 @@ import type { Submitted } from '../../commands/jobs/submit-job.ts';
 import type { SubmittedOnce } from '../../commands/jobs/submit-once.ts';
 import type { Position } from '../../events/event-store.ts';
 import type { RequestAnswered } from '../../events/idempotency.ts';
-import type { JobCreated, JobSource } from '../../events/job.ts';
+import type { JobCreated } from '../../events/job.ts';
 import { type JobOptions, readSealedJson, shownOptions } from '../../events/job-options.ts';
 import { HttpError, retryLater, ValidationError } from '../frame/errors.ts';
 import type { Caller, Reply, RouteRequest } from '../frame/route.ts';
@@ -13,8 +13,8 @@ import type { Parts } from '../group.ts';
 import { describedView, type JobView, newJobView } from './job-view.ts';
 
 type Wanted = Pick<JobRequest, 'source' | 'given' | 'options' | 'needs_credits' | 'described'>;
-/** `key`: undefined where the request has none. */
-type Sent = Pick<Keyed, 'size_bytes'> & { key: string | undefined; fingerprint(): string };
+/** `key`: undefined where the request has none. `field`: where the body has the URLs. */
+type Sent = Pick<Keyed, 'size_bytes'> & { key: string | undefined; field: string; fingerprint(): string };
 type Asking = Pick<RouteRequest, 'route' | 'command' | 'signal' | 'rest'> & { caller: Caller };
 type Deps = Pick<Parts, 'submissions'>;
 
@@ -32,26 +32,26 @@ export interface NewJob {
 export async function submit(wanted: Wanted, sent: Sent, asking: Asking, { submissions }: Deps): Promise<NewJob> {
   const request = requestOf(wanted, asking);
   const context = asking.command();
-  const { given, source } = wanted;
+  const { given } = wanted;
   const filename = given.kind === 'file' ? given.filename : null;
   const own = ownOf(filename, wanted.described);
-  const { key, size_bytes } = sent;
+  const { key, size_bytes, field } = sent;
   if (key !== undefined) {
     const { method, path: route } = asking.route;
     const scope = { user_id: asking.caller.user_id, method, route, key };
     const keyed = { scope, fingerprint: sent.fingerprint(), size_bytes, answerOf };
     const once = await submissions.submitOnce(request, keyed, context);
-    return onceMade(once.ok ? { ...once, own } : once, source, asking);
+    return onceMade(once.ok ? { ...once, own } : once, field, asking);
   }
   const made = await submissions.submit(request, context);
-  if (!made.ok) throw refusal(made.refused, source);
+  if (!made.ok) throw refusal(made.refused, field);
   const answer = answerOf(made.job, context.now);
   return newJob({ ...made, answer, own, reading: made.reading ?? null }, asking);
 }
 
-/** Throws HttpError for a refusal. */
-export function onceMade(once: Once, source: JobSource, asking: Pick<Asking, 'route'>): NewJob {
-  if (!once.ok) throw refusal(once.refused, source);
+/** Throws HttpError for a refusal. `field`: where the body has the URLs. */
+export function onceMade(once: Once, field: string, asking: Pick<Asking, 'route'>): NewJob {
+  if (!once.ok) throw refusal(once.refused, field);
   return newJob(once, asking, once.replayed ? REPLAYED : {});
 }
 
@@ -108,8 +108,8 @@ type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];
 /** The longest Retry-After for a key in progress: most requests end long before another may take their key over. */
 const RETRY_S = 5;
 
-function refusal(refused: Refused, source: JobSource): HttpError {
-  if ('rows' in refused) return unusable(refused, source);
+function refusal(refused: Refused, field: string): HttpError {
+  if ('rows' in refused) return unusable(refused, field);
   const { code, message } = refused;
   if (code !== 'idempotency_in_progress') return new HttpError(LACKS.includes(code) ? 402 : 409, code, message);
   const retry_s = Math.min(Math.ceil(refused.left_ms / 1000), RETRY_S);
@@ -133,11 +133,11 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 };
 
 /** The error for a file or a list that intake refuses: 413, 415, or 422 with a problem for each wrong row. */
-export function unusable({ code, message, rows }: IntakeRefusal, source: JobSource): HttpError {
+export function unusable({ code, message, rows }: IntakeRefusal, field: string): HttpError {
   const status = STATUSES[code];
   if (status !== undefined) return new HttpError(status, code, message);
   const parameter = PARAMETERS[code];
-  const loc = parameter ? ['query', parameter] : ['body', source === 'upload' ? 'file' : 'urls'];
+  const loc = parameter ? ['query', parameter] : ['body', field];
   const of_rows = rows.map((issue) => ({
     loc: [...loc, issue.row],
     msg: `${JSON.stringify(issue.value)} ${issue.message}`,

@@ -46,7 +46,7 @@ const MAX_WAIT_S = 900;
 
 const body = listBody('urls', {
   limit_bytes: MAX_BODY_BYTES,
-  max_ref_chars: MAX_REF_CHARS,
+  with_refs: { field: 'items', max_ref_chars: MAX_REF_CHARS },
   name: 'NewJob',
   others: {
     label: Type.Optional(
@@ -60,7 +60,7 @@ const body = listBody('urls', {
     metadata: Type.Optional(Metadata),
     options: Type.Optional(JobOptions),
   },
-  example: { urls: ['https://example.com/', { url: 'https://example.com/about', ref: 'row-2' }], label: 'nightly' },
+  example: { urls: ['https://example.com/', 'https://example.com/about'], label: 'nightly' },
 });
 const headers = submissionKey('the same URLs');
 const submissionErrors = {
@@ -209,7 +209,8 @@ async function submitted(request: Submitting, services: Deps) {
   const { body, headers } = request;
   const given = { kind: 'list' as const, pages: body.pages() };
   const wanted = { source: 'api' as const, given, needs_credits: true, described: describedBy(body.others) };
-  const sent = { key: headers[KEY], size_bytes: body.size_bytes, fingerprint: () => body.fingerprint };
+  const { size_bytes, field } = body;
+  const sent = { key: headers[KEY], size_bytes, field, fingerprint: () => body.fingerprint };
   return await submit(wanted, sent, request, services);
 }
 

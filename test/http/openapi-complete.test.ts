@@ -155,6 +155,21 @@ test('the public API: every answer but a 503 has the rate limits, and every erro
   t.true(v2.components.schemas.ErrorCode.enum.length > 10);
 });
 
+test('the public API: no request holds a union, for which each generator would write a type of its own', (t) => {
+  const unionsOf = (schema: Json, at: string): string[] => {
+    if (typeof schema !== 'object' || schema === null) return [];
+    if (schema.$ref !== undefined) return unionsOf(v2.components.schemas[schema.$ref.split('/').at(-1)], at);
+    const kinds = (schema.anyOf ?? schema.oneOf ?? []).filter(({ type }: Json) => type !== 'null');
+    const below = Object.entries<Json>(schema).flatMap(([key, one]) => unionsOf(one, `${at}.${key}`));
+    return kinds.length > 1 ? [at, ...below] : below;
+  };
+  for (const [path, item] of Object.entries<Json>(v2.paths)) {
+    for (const { requestBody } of Object.values<Json>(item)) {
+      t.deepEqual(unionsOf(requestBody?.content['application/json']?.schema, path), []);
+    }
+  }
+});
+
 test('the documents describe idempotency keys', (t) => {
   for (const { post } of [v2.paths['/api/v2/jobs'], v2.paths['/api/v2/jobs/wait'], gateway.paths['/jobs']]) {
     t.truthy(post.parameters.find(({ name }: Json) => name === 'Idempotency-Key'));

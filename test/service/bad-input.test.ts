@@ -198,7 +198,7 @@ const BODIES: [what: string, body: string | Buffer, headers: Record<string, stri
   ['an unknown field', '{"urls":["https://a.example/"],"url":"b"}', JSON_TYPE, 422, 'unexpected', /allowed: urls/],
   ['a field __proto__', '{"urls":["https://a.example/"],"__proto__":{}}', JSON_TYPE, 422, 'unexpected', /__proto__/],
   ['text for the list', '{"urls":"https://a.example/"}', JSON_TYPE, 422, 'array_type', /urls: must be array/],
-  ['a URL that is no text', urls('https://a.example/', 7), JSON_TYPE, 422, 'union', /urls.1: must be string or object/],
+  ['a URL that is no text', urls('https://a.example/', 7), JSON_TYPE, 422, 'string_type', /urls.1: must be string/],
   ['an empty list', urls(), JSON_TYPE, 422, 'minItems', /must not be empty/],
   ['no URL that can be checked', urls('', 'oops', 'ftp://a.example/'), JSON_TYPE, 422, 'no_urls', /no URL/],
   ['a NUL character', urls('https://a.example/\0'), JSON_TYPE, 422, 'nul', /NUL/],

@@ -26,13 +26,13 @@ const resultsOf = async (client: TestClient, job_id: string, query = '') =>
 
 test('a URL has the name that the client gave it, also behind the part of a body that is read whole', async (t) => {
   const client = await newcomer();
-  const urls = [`${site.url}/a`, { url: `${site.url}/b`, ref: 'row b' }, { url: `${site.url}/c` }];
+  const items = [{ url: `${site.url}/a` }, { url: `${site.url}/b`, ref: 'row b' }, { url: `${site.url}/c` }];
   for (const metadata of [
     { note: 'short' },
     ...[1].map(() => Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, 'x'.repeat(500)]))),
   ]) {
     // White space makes a body long without making the job long.
-    const body = JSON.stringify({ urls, metadata }, null, 'n0' in metadata ? 10 : 0).padEnd(
+    const body = JSON.stringify({ items, metadata }, null, 'n0' in metadata ? 10 : 0).padEnd(
       'n0' in metadata ? 80_000 : 0,
     );
     const headers = { 'content-type': 'application/json' };
@@ -57,10 +57,16 @@ test('what is wrong with an item, a name or a fact is refused with its place', a
   const client = await newcomer();
   const url = `${site.url}/`;
   const wrong: [object, string][] = [
-    [{ urls: [{ ref: 'a' }] }, 'body.urls.0.url'],
-    [{ urls: [{ url, ref: '' }] }, 'body.urls.0.ref'],
-    [{ urls: [{ url, ref: 'x'.repeat(201) }] }, 'body.urls.0.ref'],
-    [{ urls: [{ url, reff: 'a' }] }, 'body.urls.0.reff'],
+    [{ items: [{ ref: 'a' }] }, 'body.items.0.url'],
+    [{ items: [{ url, ref: '' }] }, 'body.items.0.ref'],
+    [{ items: [{ url, ref: 'x'.repeat(201) }] }, 'body.items.0.ref'],
+    [{ items: [{ url, reff: 'a' }] }, 'body.items.0.reff'],
+    [{ items: [url] }, 'body.items.0'],
+    [{ items: [] }, 'body.items'],
+    [{ urls: [{ url }] }, 'body.urls.0'],
+    [{ urls: [url], items: [{ url }] }, 'body.items'],
+    [{ label: 'no list' }, 'body.urls'],
+    [{ items: [{ url: 'no URL' }] }, 'body.items'],
     [{ urls: [url], label: '' }, 'body.label'],
     [{ urls: [url], label: 7 }, 'body.label'],
     [{ urls: [url], metadata: { a: 1 } }, 'body.metadata.a'],
@@ -123,13 +129,13 @@ test('results are filtered by verdict, and counted so', async (t) => {
 
 test('a key sees which of its URLs were left out, and why, with their names', async (t) => {
   const client = await newcomer();
-  const urls = [
-    `${site.url}/r`,
-    'see below',
+  const items = [
+    { url: `${site.url}/r` },
+    { url: 'see below' },
     { url: `${site.url}/r`, ref: 'again' },
     { url: 'ftp://x.example/', ref: 'f' },
   ];
-  const { job_id } = await submit(client, { urls });
+  const { job_id } = await submit(client, { items });
   const { status, body } = await client.ask('GET', `/api/v2/jobs/${job_id}/rejected`);
   t.is(status, 200);
   t.is(body.total, 3);

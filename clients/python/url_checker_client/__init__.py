@@ -62,7 +62,7 @@ class UrlChecker:
     ) -> Job:
         """Submits a list. A submission whose answer was lost is sent again under the same key, and makes no second job."""
         more = {"label": label, "metadata": metadata, "options": options}
-        body = {"urls": list(urls), **{name: value for name, value in more.items() if value is not None}}
+        body = {**_list_of(urls), **{name: value for name, value in more.items() if value is not None}}
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         return cast(Job, self.request("POST", "/jobs", body=body, headers=headers))
 
@@ -169,6 +169,13 @@ def is_webhook_signed(body: bytes, header: str, secret: str, *, now: float | Non
         return False
     expected = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     return any(name == "v1" and hmac.compare_digest(value.encode(), expected.encode()) for name, _, value in fields)
+
+
+def _list_of(urls: Sequence[Item]) -> dict[str, Any]:
+    """The API takes strings as `urls`, and URLs with names as `items`."""
+    if all(isinstance(item, str) for item in urls):
+        return {"urls": list(urls)}
+    return {"items": [{"url": item} if isinstance(item, str) else dict(item) for item in urls]}
 
 
 def _error_of(refused: urllib.error.HTTPError) -> ApiError:

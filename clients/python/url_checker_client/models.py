@@ -147,7 +147,8 @@ class JobWithWork(TypedDict):
     urls_in_flight: Union[int, None]
 
 class NewJob(TypedDict):
-    urls: list[Union[str, "UrlWithRef"]]
+    urls: NotRequired[list[str]]
+    items: NotRequired[list["UrlWithRef"]]
     label: NotRequired[str]
     metadata: NotRequired[dict[str, Any]]
     options: NotRequired["JobOptions"]

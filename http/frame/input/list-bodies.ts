@@ -8,7 +8,7 @@ import { breather } from '../../../time/event-loop.ts';
 import { ValidationError } from '../errors.ts';
 import type { ListBody, StringList } from '../request-bodies.ts';
 import { assertShallow, hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
-import { openStringListReader, type StringListReader } from './string-list.ts';
+import { listsOf, notOneList, openStringListReader, type StringListReader } from './string-list.ts';
 import { UPLOAD_PREFIX } from './uploads.ts';
 import type { Check } from './validation.ts';
 
@@ -55,6 +55,7 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
   };
   let size_bytes = 0;
   let held: Buffer[] | null = [];
+  let { field } = body;
   let others: Record<string, unknown> = {};
   const breathe = breather();
   for await (const chunk of readJsonChunks(ctx, body.limit_bytes)) {
@@ -72,16 +73,21 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
     if (value === undefined) throw missingBody();
     const problems = check(value, size_bytes);
     if (problems.length > 0) throw new ValidationError(problems);
-    const { [body.field]: list, ...rest } = value as Record<string, ListItem[]>;
-    if (namesOnce(bytes, body.field)) for (const item of list!) take(withoutEmptyRef(item));
+    const lists = listsOf(body).filter((name) => Object.hasOwn(value as object, name));
+    if (lists.length !== 1) throw notOneList(body, lists);
+    field = lists[0]!;
+    const { [field]: list, ...rest } = value as Record<string, ListItem[]>;
+    if (listsOf(body).every((name) => namesOnce(bytes, name))) for (const item of list!) take(withoutEmptyRef(item));
     else parse(bytes);
     others = rest;
   }
   const read = (reader as StringListReader | null)?.end();
-  if (read && held === null) others = checkedOthers(read, body, check);
+  if (read && held === null)
+    ({ field, others } = { field: read.list, others: checkedOthers(read.others, body, check) });
   await flush();
   if (page.length > 0) await pages.add(page);
   return {
+    field,
     length,
     size_bytes,
     // Only requests with an idempotency key need it.

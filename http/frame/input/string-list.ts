@@ -1,4 +1,5 @@
-// Parses the JSON object `{"<field>": ["…", …], …}` from a stream, so that memory never holds a million items together.
+// Parses the JSON object `{"<field>": ["…", …], …}`, or its list of `{url, ref}`, from a stream, so that memory never holds a million items
+// together.
 import { Tokenizer, TokenType } from '@streamparser/json';
 import type { ListItem } from '../../../commands/jobs/intake.ts';
 import { HttpError, type Problem, ValidationError } from '../errors.ts';
@@ -10,8 +11,8 @@ import { textProblem } from './validation.ts';
 export interface StringListReader {
   /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
   write(chunk: Uint8Array): void;
-  /** Returns the other fields. Throws like `write` when the object is incomplete. */
-  end(): Record<string, unknown>;
+  /** Returns the name of the list and the other fields. Throws like `write` when the object is incomplete. */
+  end(): { list: string; others: Record<string, unknown> };
 }
 
 export interface StringListOptions {
@@ -20,8 +21,25 @@ export interface StringListOptions {
   max_chars?: number;
   /** The names of the other fields. */
   others?: readonly string[];
-  /** The longest `ref` of an item that is an object; without it, each item is a string. */
-  max_ref_chars?: number;
+  /** The field that takes the list as objects `{url, ref}` in its place, and the longest `ref`. */
+  with_refs?: { field: string; max_ref_chars: number };
+}
+
+/**
+ * The fields of which a body has exactly one.
+ * @example listsOf({ field: 'urls', with_refs: { field: 'items', max_ref_chars: 200 } }) // ['urls', 'items']
+ */
+export const listsOf = ({ field, with_refs }: Pick<StringListOptions, 'field' | 'with_refs'>): string[] =>
+  with_refs === undefined ? [field] : [field, with_refs.field];
+
+/** Says that a body has no list, or both. */
+export function notOneList(options: Pick<StringListOptions, 'field' | 'with_refs'>, given: readonly string[]) {
+  const [field, other] = listsOf(options);
+  const [loc, msg, type] =
+    given.length > 0
+      ? [given.at(-1)!, `cannot be given beside ${given[0]}`, 'exclusive']
+      : [field!, other === undefined ? 'is required' : `is required, or ${other} in its place`, 'missing'];
+  return new ValidationError([{ loc: ['body', loc], msg, type }]);
 }
 
 /** The tokenizer gathers strings in a buffer of this size, which is four times as fast as piece by piece. */
@@ -57,13 +75,15 @@ type Place =
  * @example openStringListReader({ field: 'urls' }, (url) => urls.push(url)).write(chunk);
  */
 export function openStringListReader(options: StringListOptions, take: (item: ListItem) => void): StringListReader {
-  const { field, max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY } = options;
-  const { others = [], max_ref_chars = 0 } = options;
+  const { max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY } = options;
+  const { others = [], with_refs } = options;
+  const lists = listsOf(options);
   const tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES });
   const problems: Problem[] = [];
   let place: Place = 'start';
   let index = 0;
-  let is_read = false;
+  /** The list that the body has. */
+  let list: string | null = null;
   let bytes_since_token = 0;
   /** The value that is being read, where it is neither the list nor a string in it. */
   let value_reader: JsonValueReader | null = null;
@@ -75,13 +95,14 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
   };
   function onName(name: unknown): Place {
     other = String(name);
-    const is_known = name === field || others.includes(other);
-    if (!is_known)
-      fail([other.slice(0, 200)], `unknown field; allowed: ${[field, ...others].join(', ')}`, 'unexpected');
-    if (name === field ? is_read : Object.hasOwn(read_others, other))
+    const is_list = lists.includes(other);
+    if (!is_list && !others.includes(other))
+      fail([other.slice(0, 200)], `unknown field; allowed: ${[...lists, ...others].join(', ')}`, 'unexpected');
+    if (is_list ? list === other : Object.hasOwn(read_others, other))
       fail([other], 'is given more than once', 'repeated');
-    if (name !== field) return 'other colon';
-    is_read = true;
+    if (!is_list) return 'other colon';
+    if (list !== null) throw notOneList(options, [list, other]);
+    list = other;
     return 'colon';
   }
   /** Returns the place after the token of a value: `here` until the value ends, then what `ended` returns. */
@@ -108,9 +129,9 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
       return 'after field';
     });
   const onObject = (token: TokenType, value: unknown): Place =>
-    onValue([field, index - 1], token, value, 'item object', (whole) => {
+    onValue([list!, index - 1], token, value, 'item object', (whole) => {
       const { url, ref, ...rest } = whole as { url?: unknown; ref?: unknown };
-      const loc = [field, index - 1];
+      const loc = [list!, index - 1];
       const [unknown] = Object.keys(rest);
       if (unknown !== undefined)
         fail([...loc, unknown.slice(0, 200)], 'unknown field; allowed: url, ref', 'unexpected');
@@ -122,6 +143,7 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
     });
   function takeText(loc: Problem['loc'], text: string, most: number, ref: string | undefined): void {
     if (text.length > most) fail(loc, boundMessage('maxLength', most), 'maxLength');
+    const max_ref_chars = with_refs?.max_ref_chars ?? 0;
     if (ref !== undefined && (ref.length > max_ref_chars || ref === '')) {
       fail(
         [...loc.slice(0, -1), 'ref'],
@@ -135,21 +157,20 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
     if (problems.length === 0) take(ref === undefined ? url : { url, ref });
   }
   function onItem(token: TokenType, value: unknown): Place {
-    const loc = [field, index++];
-    if (index > max_items) fail([field], boundMessage('maxItems', max_items), 'maxItems');
-    if (token === TokenType.STRING) {
+    const loc = [list!, index++];
+    if (index > max_items) fail([list!], boundMessage('maxItems', max_items), 'maxItems');
+    const is_object = list === with_refs?.field;
+    if (is_object && token === TokenType.LEFT_BRACE) return onObject(token, value);
+    if (!is_object && token === TokenType.STRING) {
       takeText(loc, value as string, max_chars, undefined);
       return 'after item';
     }
-    if (token === TokenType.LEFT_BRACE && max_ref_chars > 0) return onObject(token, value);
     if (!isValue(token)) throw unexpectedToken(value);
-    const wrong = {
-      loc: ['body', ...loc],
-      msg: max_ref_chars > 0 ? 'must be string or object' : 'must be string',
-      type: max_ref_chars > 0 ? 'union' : 'string_type',
-    };
+    const kind = is_object ? 'object' : 'string';
+    const wrong = { loc: ['body', ...loc], msg: `must be ${kind}`, type: `${kind}_type` };
+    const is_whole = isScalar(token) || token === TokenType.STRING;
     problems.push(isScalar(token) ? { ...wrong, value } : wrong);
-    if (!isScalar(token) || problems.length === MAX_PROBLEMS) throw new ValidationError(problems);
+    if (!is_whole || problems.length === MAX_PROBLEMS) throw new ValidationError(problems);
     return 'after item';
   }
   function next(token: TokenType, value: unknown): Place {
@@ -166,7 +187,7 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
         return token === TokenType.COLON ? 'list' : refuse(value);
       case 'list':
         if (token === TokenType.LEFT_BRACKET) return 'first item';
-        return isValue(token) ? fail([field], 'must be array', 'array_type') : refuse(value);
+        return isValue(token) ? fail([list!], 'must be array', 'array_type') : refuse(value);
       case 'first item':
         return token === TokenType.RIGHT_BRACKET ? 'after field' : onItem(token, value);
       case 'item':
@@ -199,17 +220,21 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
         bytes_since_token += slice.length;
         reading(() => tokenizer.write(slice));
         if (bytes_since_token > MAX_STRING_BYTES) {
-          fail([field, index], `must have at most ${MAX_STRING_BYTES.toLocaleString('en')} bytes`, 'maxLength');
+          fail(
+            [list ?? lists[0]!, index],
+            `must have at most ${MAX_STRING_BYTES.toLocaleString('en')} bytes`,
+            'maxLength',
+          );
         }
       }
     },
     end() {
       reading(() => tokenizer.end());
       if (place !== 'end') throw notJson('it ends too early.');
-      if (!is_read) fail([field], 'is required', 'missing');
+      if (list === null) throw notOneList(options, []);
       if (problems.length > 0) throw new ValidationError(problems);
-      if (index === 0) fail([field], boundMessage('minItems', 1), 'minItems');
-      return read_others;
+      if (index === 0) fail([list], boundMessage('minItems', 1), 'minItems');
+      return { list, others: read_others };
     },
   };
 }

@@ -5,7 +5,7 @@ import uuid
 
 import generated_client
 from generated_client.exceptions import NotFoundException, UnprocessableEntityException
-from generated_client.models import EndpointTestWebhook, JobStatus, NewJob, NewJobUrlsInner, NewWebhookEndpoint, WebhookEventType
+from generated_client.models import EndpointTestWebhook, JobStatus, NewJob, NewWebhookEndpoint, UrlWithRef, WebhookEventType
 
 configuration = generated_client.Configuration(host=os.environ["API_URL"], access_token=os.environ["API_KEY"])
 client = generated_client.ApiClient(configuration)
@@ -14,7 +14,7 @@ endpoints = generated_client.WebhookEndpointsApi(client)
 urls = [f"{os.environ['SITE_URL']}/{n}" for n in range(5)]
 
 job = jobs.create_job_and_wait(
-    NewJob(urls=[NewJobUrlsInner(url) for url in urls]), wait_seconds=60, poll_interval=1, idempotency_key=str(uuid.uuid4())
+    NewJob(urls=urls), wait_seconds=60, poll_interval=1, idempotency_key=str(uuid.uuid4())
 )
 assert job.status == JobStatus.COMPLETED and len(job.results) == len(urls)
 
@@ -24,6 +24,8 @@ while cursor is not None:
     found += [result.url for result in page.results]
     cursor = page.next_cursor
 assert found == urls, found
+named = jobs.create_job_and_wait(NewJob(items=[UrlWithRef(url=urls[0], ref="row-7")]))
+assert named.results[0].ref == "row-7", named
 
 assert job.job_id in [item.job_id for item in jobs.list_jobs(status=JobStatus.COMPLETED, limit=10).items]
 usage = generated_client.UsageApi(client).get_usage()
@@ -46,7 +48,7 @@ try:
 except NotFoundException as error:
     assert json.loads(error.body)["error"]["code"] == "not_found", error.body
 try:
-    jobs.create_job(NewJob(urls=[NewJobUrlsInner("no URL")]))
+    jobs.create_job(NewJob(urls=["no URL"]))
     raise AssertionError("a list without a URL was taken")
 except UnprocessableEntityException as error:
     assert json.loads(error.body)["detail"][0]["loc"] == ["body", "urls"], error.body

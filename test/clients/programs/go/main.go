@@ -32,15 +32,10 @@ func main() {
 		urls = append(urls, fmt.Sprintf("%s/%d", os.Getenv("SITE_URL"), n))
 	}
 
-	items := make([]checker.NewJob_Urls_Item, len(urls))
-	for n, url := range urls {
-		check(items[n].FromNewJobUrls0(url) == nil, "url", url)
-	}
-
 	seconds, interval, key := 60, float32(1), uuid.NewString()
 	made, err := client.CreateJobAndWaitWithResponse(ctx, &checker.CreateJobAndWaitParams{
 		WaitSeconds: &seconds, PollInterval: &interval, IdempotencyKey: &key,
-	}, checker.NewJob{Urls: items})
+	}, checker.NewJob{Urls: &urls})
 	check(err == nil && made.JSON201 != nil, "create", err)
 	job := made.JSON201
 	check(job.Status == checker.JobStatusCompleted && len(job.Results) == len(urls), "job", job.Status, len(job.Results))
@@ -56,6 +51,11 @@ func main() {
 		cursor = page.JSON200.NextCursor
 	}
 	check(reflect.DeepEqual(found, urls), "pages", found)
+
+	ref := "row-7"
+	items := []checker.UrlWithRef{{Url: urls[0], Ref: &ref}}
+	named, err := client.CreateJobAndWaitWithResponse(ctx, &checker.CreateJobAndWaitParams{}, checker.NewJob{Items: &items})
+	check(err == nil && named.JSON201 != nil && *named.JSON201.Results[0].Ref == ref, "ref", err)
 
 	status := checker.JobStatusCompleted
 	listed, err := client.ListJobsWithResponse(ctx, &checker.ListJobsParams{Status: &status})
@@ -80,8 +80,6 @@ func main() {
 
 	missing, err := client.GetJobWithResponse(ctx, uuid.NewString(), nil)
 	check(err == nil && missing.JSON404 != nil && missing.JSON404.Error.Code == checker.ErrorCodeNotFound, "404", err)
-	var no_url checker.NewJob_Urls_Item
-	check(no_url.FromNewJobUrls0("no URL") == nil, "no URL")
-	refused, err := client.CreateJobWithResponse(ctx, nil, checker.NewJob{Urls: []checker.NewJob_Urls_Item{no_url}})
+	refused, err := client.CreateJobWithResponse(ctx, nil, checker.NewJob{Urls: &[]string{"no URL"}})
 	check(err == nil && refused.JSON422 != nil && len(refused.JSON422.Detail) > 0, "422", err)
 }
