@@ -131,6 +131,7 @@ function objectOf({ properties = {}, patternProperties, required = [] }: AnySche
 
 function textOf(name: string, { format, pattern }: AnySchema): string {
   if (format === 'date-time' || /_(at|start|end)$/.test(name)) return TIME;
+  if (format === 'date') return TIME.slice(0, 'yyyy-mm-dd'.length);
   if (format === 'uuid' || /(^|_)id$|^adjustments$/.test(name)) return pattern === undefined ? idOf(name) : sha(name);
   if (pattern?.includes('0-9a-f')) return sha(name);
   if (name === 'fingerprint' || name === 'wrapped') return sha(name);

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
 import type { Position, RecordedEvent } from '../events/event-store.ts';
-import type { LogForked } from '../events/service.ts';
+import type { LogForked, PeriodClosed } from '../events/service.ts';
 import { categoryOf, creditsStream, idOf } from '../events/streams.ts';
 import { NOWHERE, placeOf, type Violation } from './findings.ts';
 import { AUDITED } from './ledger-audit.ts';
@@ -34,6 +34,8 @@ export interface Header {
   exported_at: string;
   /** The restores that the log comes from; absent in files of earlier services. */
   forks?: LogForked[];
+  /** The closed periods; absent in files of earlier services. */
+  periods?: PeriodClosed[];
 }
 interface End {
   kind: 'end';
@@ -68,7 +70,8 @@ export async function* exportLines(
     return `{"sum":"${sum}","record":${text}}\n`;
   };
   const forks = await Array.fromAsync(source.forks());
-  yield line({ kind: 'header', format: FORMAT, version: VERSION, ...facts, forks });
+  const periods = await Array.fromAsync(source.periods());
+  yield line({ kind: 'header', format: FORMAT, version: VERSION, ...facts, forks, periods });
   for await (const head of source.heads(as_of)) yield line({ kind: 'head', head });
   const tree = new GrowingTree();
   const end: End = { kind: 'end', position: '', events: 0, entries: 0, root_hash: '' };
@@ -139,13 +142,18 @@ export function sourceOfFile(path: string, found: (violation: Violation) => void
       }
     },
     async *forks() {
-      for await (const record of recordsOf(path)) {
-        if (record.kind === 'header') yield* record.forks ?? [];
-        return;
-      }
+      yield* (await headerOf(path))?.forks ?? [];
+    },
+    async *periods() {
+      yield* (await headerOf(path))?.periods ?? [];
     },
     close: async () => {},
   };
+}
+
+async function headerOf(path: string): Promise<Header | null> {
+  for await (const record of recordsOf(path)) return record.kind === 'header' ? record : null;
+  return null;
 }
 
 async function* onlyOf(events: AsyncIterable<RecordedEvent>, stream: string): AsyncGenerator<RecordedEvent> {

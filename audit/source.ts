@@ -2,8 +2,15 @@
 import type { CreditsEvent } from '../events/credits.ts';
 import type { EventStore, Position, RecordedEvent } from '../events/event-store.ts';
 import type { LedgerHeadSigned } from '../events/ledger-head.ts';
-import type { LogForked } from '../events/service.ts';
-import { categoryOf, creditsStream, idOf, LEDGER_HEADS_STREAM, LOG_IDENTITY_STREAM } from '../events/streams.ts';
+import type { LogForked, PeriodClosed } from '../events/service.ts';
+import {
+  categoryOf,
+  creditsStream,
+  idOf,
+  LEDGER_HEADS_STREAM,
+  LOG_IDENTITY_STREAM,
+  PERIODS_STREAM,
+} from '../events/streams.ts';
 import { recordedAt, refuseForeign, UnreadableEvent } from '../events/unreadable.ts';
 import type { Digests } from './digests.ts';
 import { placeOf, type Violation } from './findings.ts';
@@ -32,6 +39,8 @@ export interface LedgerSource {
   heads(as_of: AsOf | null): AsyncIterable<SignedHead>;
   /** The restores that the log comes from, the first one first. Throws `UnreadableEvent`. */
   forks(): AsyncIterable<LogForked>;
+  /** The periods that were closed, in their order. Throws `UnreadableEvent`. */
+  periods(): AsyncIterable<PeriodClosed>;
   /** What the store itself finds missing, where it can look without reading the events. */
   gaps?(): Promise<Violation[]>;
   close(): Promise<void>;
@@ -106,6 +115,9 @@ export function sourceOfLog(log: EventStore): LedgerSource {
       for await (const event of log.readStream(LOG_IDENTITY_STREAM))
         if (event.type === 'LogForked') yield reading(event, forkIn);
     },
+    async *periods() {
+      for await (const event of log.readStream(PERIODS_STREAM)) yield reading(event, periodIn);
+    },
     close: () => log.close(),
   };
 }
@@ -116,6 +128,14 @@ function forkIn({ data }: RecordedEvent): LogForked {
   if (!areStrings(from_log_id, backup_id, backup_began_at) || !Number.isSafeInteger(ledger_entries))
     throw new TypeError('it is no fork');
   return fork;
+}
+
+function periodIn({ data }: RecordedEvent): PeriodClosed {
+  const period = data as PeriodClosed;
+  const { until, reason, ledger_entries, payment_events, entries, credits } = period;
+  if (!areStrings(until, reason) || ![ledger_entries, payment_events, entries, credits].every(Number.isSafeInteger))
+    throw new TypeError('it is no closing');
+  return period;
 }
 
 export function until(events: AsyncIterable<RecordedEvent>, as_of: AsOf | null): AsyncIterable<RecordedEvent> {

@@ -1,6 +1,6 @@
 // The category `service`. The stream `service-log` holds the log's identity, which the process that opens a new log appends, and the new one
 // that each restore gives to its copy; the stream `service-maintenance` says when administrators turned maintenance mode on and off; `service-backups` says which
-// backup runs; `service-parked` has the parked events that operators discarded.
+// backup runs; `service-parked` has the parked events that operators discarded; `service-periods` says until which day the books are closed.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { Type } from './schema.ts';
@@ -45,6 +45,7 @@ const BACKUP_TURN_EVENTS = {
   BackupAdmitted: event({ backup_id: Type.String({ format: 'uuid' }) }),
 };
 export const MAX_DISCARD_REASON_CHARS = 1_000;
+export const MAX_CLOSING_REASON_CHARS = 1_000;
 
 export const PARKED_EVENTS = {
   /** An operator decided that a read model does without an event that it could not take. The event stays in the log. */
@@ -61,6 +62,21 @@ export const PARKED_EVENTS = {
 export type ParkedEventDiscarded = DataOf<typeof PARKED_EVENTS.ParkedEventDiscarded>;
 export type ParkedEventsEvent = EventsOf<typeof PARKED_EVENTS>;
 
+export const PERIODS_EVENTS = {
+  /** The books are closed until the end of a day (UTC). Nothing is refused from then on: what comes later and is dated in the period is listed. */
+  PeriodClosed: event({
+    until: Type.String({ format: 'date' }),
+    /** All entries and payment events that the log had; those after them are later than the closing. */
+    ledger_entries: Type.Integer({ minimum: 0 }),
+    payment_events: Type.Integer({ minimum: 0 }),
+    entries: Type.Integer({ minimum: 0, description: 'The entries of these that are dated until the end of the day.' }),
+    credits: Type.Integer({ description: 'The sum of the amounts of `entries`: the balance of all accounts.' }),
+    reason: Type.String({ maxLength: MAX_CLOSING_REASON_CHARS }),
+  }),
+};
+export type PeriodClosed = DataOf<typeof PERIODS_EVENTS.PeriodClosed>;
+export type PeriodsEvent = EventsOf<typeof PERIODS_EVENTS>;
+
 export type BackupTurnEvent = EventsOf<typeof BACKUP_TURN_EVENTS>;
 
 export const SERVICE_EVENTS = {
@@ -68,4 +84,5 @@ export const SERVICE_EVENTS = {
   ...MAINTENANCE_EVENTS,
   ...BACKUP_TURN_EVENTS,
   ...PARKED_EVENTS,
+  ...PERIODS_EVENTS,
 };

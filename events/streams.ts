@@ -37,6 +37,7 @@ export const LOG_IDENTITY_STREAM = 'service-log';
 export const LEDGER_HEADS_STREAM = 'ledger_heads-log';
 export const MAINTENANCE_STREAM = 'service-maintenance';
 export const PARKED_STREAM = 'service-parked';
+export const PERIODS_STREAM = 'service-periods';
 export const BACKUP_TURN_STREAM = 'service-backups';
 export const WORKER_LOG_STREAM = 'worker_log-deletions';
 

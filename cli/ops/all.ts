@@ -10,6 +10,7 @@ import { eventsTail } from './events-tail.ts';
 import { fsck } from './fsck.ts';
 import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
 import { ledgerJournal } from './ledger-journal.ts';
+import { ledgerClose, ledgerPeriods } from './ledger-periods.ts';
 import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
 import { ledgerSignHead } from './ledger-sign-head.ts';
 import { ledgerStatement } from './ledger-statement.ts';
@@ -32,6 +33,8 @@ export const COMMANDS: readonly Command[] = [
   ledgerTrialBalance,
   ledgerTrace,
   ledgerJournal,
+  ledgerClose,
+  ledgerPeriods,
   ledgerExport,
   ledgerVerifyExport,
   ledgerHeads,

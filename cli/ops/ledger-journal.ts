@@ -1,5 +1,7 @@
 // `ledger journal`: the ledger as a journal in double entry, for hledger, beancount or a table. Credits are a commodity beside money.
+import { ClosedPeriods } from '../../audit/periods.ts';
 import { entryOf } from '../../audit/source.ts';
+import { openSpill } from '../../audit/spill.ts';
 import { evolve, initial, type Payment, stands } from '../../commands/billing/payment.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import type { PaymentEvent, PaymentReceived } from '../../events/payment.ts';
@@ -52,9 +54,13 @@ export const ledgerJournal: Command = {
     const writer = WRITERS[format]();
     await output.write(writer.header);
     const moved = new Map<string, Moved>();
+    await using spill = closing(openSpill());
+    const periods = new ClosedPeriods(await Array.fromAsync(source.periods()), spill);
     for await (const event of source.events(['credits', 'payment'], as_of)) {
+      const late = periods.take(event);
+      const closed_until = late?.effect === 'dated' ? late.until : null;
       const transaction = categoryOf(event.stream) === 'credits' ? ofEntry(event) : ofMoney(event, moved);
-      if (transaction !== null) await output.write(writer.textOf(transaction));
+      if (transaction !== null) await output.write(writer.textOf({ ...transaction, closed_until }));
     }
     await output.finish();
     return EXIT.clean;
@@ -135,7 +141,8 @@ const dateOf = (at: string) => new Date(at).toISOString().slice(0, DAY_CHARS);
 
 interface Writer {
   header: string;
-  textOf(transaction: Transaction): string;
+  /** `closed_until`: the last day of the period that the transaction is dated in, where it came after the closing. */
+  textOf(transaction: Transaction & { closed_until: string | null }): string;
 }
 
 const quoted = (text: string) => text.replace(/["\\\n;|]/g, ' ');
@@ -143,29 +150,31 @@ const quoted = (text: string) => text.replace(/["\\\n;|]/g, ' ');
 const WRITERS: Readonly<Record<Format, () => Writer>> = {
   hledger: () => ({
     header: `commodity 1000. ${CREDIT}\n\n`,
-    textOf({ date, id, what, from, to, amount, commodity, balance }) {
+    textOf({ date, id, what, from, to, amount, commodity, balance, closed_until }) {
+      const late = closed_until === null ? '' : `  ; closed-until: ${closed_until}`;
       const posting = (account: string, text: string) => {
         const assertion = balance?.account === account ? ` = ${balance.amount} ${commodity}` : '';
         return `    ${account}  ${text} ${commodity}${assertion}\n`;
       };
-      return `${date} * ${what} | ${quoted(id)}\n${posting(to, amount)}${posting(from, `-${amount}`)}\n`;
+      return `${date} * ${what} | ${quoted(id)}${late}\n${posting(to, amount)}${posting(from, `-${amount}`)}\n`;
     },
   }),
   beancount() {
     const opened = new Set<string>();
     return {
       header: 'option "title" "Credits and payments"\n\n',
-      textOf({ date, id, what, from, to, amount, commodity }) {
+      textOf({ date, id, what, from, to, amount, commodity, closed_until }) {
+        const late = closed_until === null ? '' : `  closed-until: ${closed_until}\n`;
         const opens = [from, to].filter((account) => !opened.has(account) && opened.add(account));
         const lines = opens.map((account) => `1970-01-01 open ${account}\n`);
-        return `${lines.join('')}${date} * "${what}" "${quoted(id)}"\n  ${to}  ${amount} ${commodity}\n  ${from}  -${amount} ${commodity}\n\n`;
+        return `${lines.join('')}${date} * "${what}" "${quoted(id)}"\n${late}  ${to}  ${amount} ${commodity}\n  ${from}  -${amount} ${commodity}\n\n`;
       },
     };
   },
   csv: () => ({
-    header: csvLine(['date', 'id', 'what', 'account', 'amount', 'commodity']),
-    textOf: ({ date, id, what, from, to, amount, commodity }) =>
-      csvLine([date, id, what, to, Number(amount), commodity]) +
-      csvLine([date, id, what, from, -Number(amount), commodity]),
+    header: csvLine(['date', 'id', 'what', 'account', 'amount', 'commodity', 'closed_until']),
+    textOf: ({ date, id, what, from, to, amount, commodity, closed_until }) =>
+      csvLine([date, id, what, to, Number(amount), commodity, closed_until]) +
+      csvLine([date, id, what, from, -Number(amount), commodity, closed_until]),
   }),
 };

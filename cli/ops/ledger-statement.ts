@@ -1,25 +1,36 @@
-// `ledger statement`: the entries of one user, with the balance before and after them.
+// `ledger statement`: the entries of one user, with the balance before and after them, or before and after each month.
 import { openLedgerAudit } from '../../audit/ledger-audit.ts';
-import { entryOf, isBeyond, reading } from '../../audit/source.ts';
-import type { CreditsEvent } from '../../events/credits.ts';
+import { type AsOf, entryOf, isBeyond, reading } from '../../audit/source.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { oneOf } from './events-options.ts';
 import { AS_OF, asOf, FILE, openSource, pointOf } from './ledger-options.ts';
-import { count } from './text.ts';
+import { type Line, openPage, type Page } from './statement-pages.ts';
+import { openPdf } from './statement-pdf.ts';
+
+const FORMATS = ['text', 'csv', 'pdf'] as const;
 
 export const ledgerStatement: Command = {
   name: 'ledger statement',
-  summary: 'print the entries of one user, and check their hashes and balances',
+  summary: 'print the entries of one user, whole or by month, and check their hashes and balances',
   options: {
     user: { type: 'string', value: 'ID', means: 'the user' },
     from: { type: 'string', value: 'WHEN', means: 'leave out the entries up to this position or time' },
     'as-of': AS_OF,
+    month: { type: 'string', value: 'MONTH', means: 'one month (UTC), such as 2026-01' },
+    by: { type: 'string', value: 'month', means: 'each month with its opening and its closing balance' },
+    format: { type: 'string', value: 'FORMAT', means: `${FORMATS.join(', ')} (text)` },
+    out: { type: 'string', value: 'FILE', means: 'the file; without it, standard output. A PDF needs it' },
     file: FILE,
   },
   async run(run) {
-    const { user } = run.values;
+    const { user, month } = run.values;
     if (typeof user !== 'string' || user === '') throw new UsageError('ledger statement: --user is missing');
-    const [from, as_of] = [pointOf(run, 'from'), asOf(run)];
+    const by_month = month !== undefined || run.values.by !== undefined;
+    if (run.values.by !== undefined) oneOf(run, 'by', ['month']);
+    const { from, as_of } =
+      typeof month === 'string' ? ofMonth(run, month) : { from: pointOf(run, 'from'), as_of: asOf(run) };
+    const format = run.json ? 'json' : oneOf(run, 'format', FORMATS);
     await using source = closing(await openSource(run));
     const wrong: string[] = [];
     await using audit = closing(
@@ -32,10 +43,10 @@ export const ledgerStatement: Command = {
         },
       }),
     );
-    const page = run.json ? jsonPage(run, user) : textPage(run, user);
-    let opening: number | null = null;
+    await using page =
+      format === 'pdf' ? await openPdf(run, user) : await openPage(run, { format, user_id: user, by_month });
+    const sections = new Sections(page, by_month);
     let balance = 0;
-    let entries = 0;
     let has_entries = false;
     for await (const event of source.entriesOf(user, as_of)) {
       audit.take(event);
@@ -45,14 +56,10 @@ export const ledgerStatement: Command = {
       const at = reading(event, ({ metadata }) => new Date(metadata.at).toISOString());
       // What follows the first entry of the period is in it, wherever a clock was set back.
       const is_before =
-        opening === null &&
+        !sections.is_open &&
         from !== null &&
         ('position' in from ? !isBeyond(position, from.position) : Date.parse(at) <= from.time);
-      if (!is_before) {
-        if (opening === null) page.open((opening = balance));
-        page.entry({ position, at, data });
-        entries += 1;
-      }
+      if (!is_before) await sections.entry({ position, at, data }, balance);
       balance = data.balance_after;
     }
     for await (const _ of has_entries ? [] : source.entriesOf(user, null)) {
@@ -60,56 +67,66 @@ export const ledgerStatement: Command = {
       break;
     }
     if (!has_entries) throw new UsageError(`there is no account of ${user}`);
-    if (opening === null) page.open(balance);
-    page.close(balance, entries, wrong);
+    await sections.end(balance, typeof month === 'string' ? month : null);
+    await page.end(wrong);
     return wrong.length > 0 ? EXIT.violation : EXIT.clean;
   },
 };
 
-interface Line {
-  position: string;
-  at: string;
-  data: CreditsEvent['data'];
-}
-interface Page {
-  open(balance: number): void;
-  entry(line: Line): void;
-  close(balance: number, entries: number, wrong: readonly string[]): void;
+const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
+const monthOf = (at: string) => at.slice(0, 'yyyy-mm'.length);
+
+function monthAfter(month: string): string {
+  const first = new Date(`${month}-01T00:00:00Z`);
+  first.setUTCMonth(first.getUTCMonth() + 1);
+  return monthOf(first.toISOString());
 }
 
-function textPage({ out }: Run, user_id: string): Page {
-  const row = (...cells: [string, string, string | number, string | number, string]) => {
-    const [at, type, amount, balance, reference] = cells;
-    out.write(
-      `${at.padEnd(24)}  ${type.padEnd(12)}  ${String(amount).padStart(10)}  ${String(balance).padStart(10)}  ${reference}\n`,
-    );
-  };
-  return {
-    open(balance) {
-      out.write(`Statement of ${user_id}\n`);
-      row('time', 'transaction', 'amount', 'balance', 'reference');
-      row('', 'before', '', balance, '');
-    },
-    entry: ({ at, data }) => row(at, data.transaction_type, data.amount, data.balance_after, data.reference_id),
-    close(balance, entries, wrong) {
-      row('', 'after', '', balance, '');
-      out.write(`${count(entries, 'entry', 'entries')}\n`);
-      for (const each of wrong) out.write(`violation at ${each}\n`);
-    },
-  };
+function ofMonth({ values }: Run, month: string): { from: AsOf; as_of: AsOf } {
+  if (values.from !== undefined || values['as-of'] !== undefined)
+    throw new UsageError('--month is a period of its own: leave out --from and --as-of');
+  if (!MONTH.test(month)) throw new UsageError(`--month ${month}: it must be a month such as 2026-01`);
+  const start = (of: string) => Date.parse(`${of}-01T00:00:00Z`);
+  return { from: { time: start(month) - 1 }, as_of: { time: start(monthAfter(month)) - 1 } };
 }
 
-function jsonPage({ out }: Run, user_id: string): Page {
-  let is_first = true;
-  return {
-    open: (opening_balance) =>
-      void out.write(`{"user_id":${JSON.stringify(user_id)},"opening_balance":${opening_balance},"entries":[`),
-    entry({ position, at, data: { transaction_id, transaction_type, amount, balance_after, reference_id, hash } }) {
-      const facts = { transaction_id, transaction_type, amount, balance_after, reference_id, hash };
-      out.write(`${is_first ? '' : ','}\n${JSON.stringify({ position, at, ...facts })}`);
-      is_first = false;
-    },
-    close: (closing_balance, _, violations) =>
-      void out.write(`],"closing_balance":${closing_balance},"violations":${JSON.stringify(violations)}}\n`),
-  };
+/** The statement's only section, or one for each month from the first entry to the last, also where nothing happened. */
+class Sections {
+  readonly #page: Page;
+  readonly #by_month: boolean;
+  #month: string | null = null;
+  #entries = 0;
+  is_open = false;
+
+  constructor(page: Page, by_month: boolean) {
+    this.#page = page;
+    this.#by_month = by_month;
+  }
+
+  /** `balance`: before the entry. */
+  async entry(line: Line, balance: number): Promise<void> {
+    const month = this.#by_month ? monthOf(line.at) : null;
+    if (!this.is_open) await this.#open(balance, month);
+    // The clock of a machine that was set back makes no month twice.
+    while (month !== null && this.#month! < month) {
+      const next = monthAfter(this.#month!);
+      await this.#page.close(balance, this.#entries);
+      await this.#open(balance, next);
+    }
+    await this.#page.entry(line);
+    this.#entries += 1;
+  }
+
+  async #open(balance: number, month: string | null): Promise<void> {
+    this.is_open = true;
+    this.#month = month;
+    this.#entries = 0;
+    await this.#page.open(balance, month);
+  }
+
+  /** `month`: of a section without entries. */
+  async end(balance: number, month: string | null): Promise<void> {
+    if (!this.is_open) await this.#open(balance, month);
+    await this.#page.close(balance, this.#entries);
+  }
 }

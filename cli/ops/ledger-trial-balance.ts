@@ -5,6 +5,8 @@ import type { TransactionType } from '../../events/credits.ts';
 import { idOf } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT } from './command.ts';
+import { oneOf } from './events-options.ts';
+import { csvLine } from './events-text.ts';
 import { AS_OF, asOf, FILE, openSource } from './ledger-options.ts';
 
 interface Row {
@@ -15,6 +17,7 @@ interface Row {
 }
 
 const IN_MEMORY = 50_000;
+const FORMATS = ['text', 'csv'] as const;
 
 export const ledgerTrialBalance: Command = {
   name: 'ledger trial-balance',
@@ -23,9 +26,10 @@ export const ledgerTrialBalance: Command = {
     'as-of': AS_OF,
     file: FILE,
     accounts: { type: 'boolean', means: 'list the balance of each account' },
+    format: { type: 'string', value: 'FORMAT', means: `${FORMATS.join(', ')} (text)` },
   },
   async run(run) {
-    const as_of = asOf(run);
+    const [as_of, format] = [asOf(run), oneOf(run, 'format', FORMATS)];
     await using source = closing(await openSource(run));
     await using spill = closing(openSpill());
     const balances = spill.map<number>('balances', IN_MEMORY);
@@ -56,6 +60,13 @@ export const ledgerTrialBalance: Command = {
       const each = run.values.accounts ? { balances: Object.fromEntries(balances.entries()) } : {};
       const totals = { credit, debit, is_balanced };
       run.out.write(`${JSON.stringify({ position, transactions, accounts, balance, ...totals, ...each }, null, 2)}\n`);
+    } else if (format === 'csv') {
+      const line = (...cells: (string | number | null)[]) => run.out.write(csvLine(cells));
+      line('account', 'entries', 'debit', 'credit');
+      for (const [type, row] of types) line(type, row.entries, row.debit, row.credit);
+      if (!run.values.accounts) line('balances', null, balance, null);
+      else for (const [user_id, each] of balances.entries()) line(`balance of ${user_id}`, null, each, null);
+      line('total', null, debit, credit);
     } else {
       const line = (name: string, ...cells: (string | number)[]) =>
         run.out.write(`${name.padEnd(24)}${cells.map((cell) => cell.toLocaleString('en').padStart(16)).join('')}\n`);

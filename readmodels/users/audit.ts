@@ -77,6 +77,14 @@ const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> | null } & Readon
       ...{ target: projection, reason, details: { type, stream, revision } },
     }),
   },
+  PeriodClosed: {
+    action: 'period_closed',
+    facts: ({ data: { until, entries, credits, reason } }) => ({
+      target: until,
+      reason,
+      details: { entries, credits },
+    }),
+  },
   LogsDeleted: { action: 'logs_deleted', facts: ({ data }) => ({ details: data }) },
   LogDeleted: {
     action: 'log_deleted',

@@ -1,9 +1,11 @@
 // `npm run ops -- ledger journal`: double entry, which hledger and beancount themselves check where they are installed (HLEDGER, BEAN_CHECK).
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { openFiller } from '../support/audited-ledger.ts';
 import { filledFolder } from '../support/filled-log.ts';
 import { opsHere } from '../support/run-ops.ts';
+import { openFolderLog } from '../support/stores.ts';
 
 const HLEDGER = process.env.HLEDGER ?? 'hledger';
 const BEAN_CHECK = process.env.BEAN_CHECK ?? 'bean-check';
@@ -15,6 +17,16 @@ function runs(program: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** With a payment that comes after the closing of its period. */
+async function closedFolder(t: ExecutionContext): Promise<string> {
+  const DATA_DIR = await filledFolder(t);
+  t.is((await opsHere(['ledger', 'close', '--until', '2026-01-31'], { DATA_DIR })).code, 0);
+  const log = await openFolderLog(DATA_DIR);
+  await openFiller(log).buy('carol', 'pi-late', 5);
+  await log.close();
+  return DATA_DIR;
 }
 
 test('each transaction adds up to nothing, and accounts to the balances of the ledger', async (t) => {
@@ -33,7 +45,7 @@ test('each transaction adds up to nothing, and accounts to the balances of the l
     add(`${account} ${commodity}`, Number(amount));
   }
   const [one] = rows;
-  t.deepEqual(one, ['2026-01-31', 'pi-alice', 'payment', 'Assets:Payments', '10', 'USD']);
+  t.deepEqual(one, ['2026-01-31', 'pi-alice', 'payment', 'Assets:Payments', '10', 'USD', '']);
   t.is(sums.get('Liabilities:Credits:U-alice CREDIT'), -826);
   t.is(sums.get('Assets:Payments USD'), 18);
   const [accounts, transactions] = [
@@ -54,8 +66,9 @@ test('each transaction adds up to nothing, and accounts to the balances of the l
 (process.env.HLEDGER || runs(HLEDGER) ? test : test.skip)(
   'hledger finds each balance as the entry says it, and a changed one not',
   async (t) => {
-    const DATA_DIR = await filledFolder(t);
+    const DATA_DIR = await closedFolder(t);
     const { stdout } = await opsHere(['ledger', 'journal'], { DATA_DIR });
+    t.regex(stdout, / {2}; closed-until: 2026-01-31\n/);
     const check = (journal: string) => execFileSync(HLEDGER, ['-f', '-', 'check'], { input: journal, stdio: 'pipe' });
     t.notThrows(() => check(stdout));
     t.throws(() => check(stdout.replace('= -975 CREDIT', '= -974 CREDIT')));
@@ -63,7 +76,7 @@ test('each transaction adds up to nothing, and accounts to the balances of the l
 );
 
 (process.env.BEAN_CHECK || runs(BEAN_CHECK) ? test : test.skip)('beancount takes the journal', async (t) => {
-  const DATA_DIR = await filledFolder(t);
+  const DATA_DIR = await closedFolder(t);
   const file = join(DATA_DIR, 'ledger.beancount');
   t.is((await opsHere(['ledger', 'journal', '--format', 'beancount', '--out', file], { DATA_DIR })).code, 0);
   t.notThrows(() => execFileSync(BEAN_CHECK, [file], { stdio: 'pipe' }));

@@ -308,6 +308,11 @@ test('the totals of ledger trial-balance are equal, and a changed balance makes 
   t.deepEqual(transactions.purchase, { entries: 2, credit: 2_000, debit: 0 });
   t.is(debit, credit);
   t.regex((await ops({ DATA_DIR }, 'ledger', 'trial-balance')).stdout, /ok: the totals are equal/);
+  const csv = await ops({ DATA_DIR }, 'ledger', 'trial-balance', '--as-of', '2026-01-31', '--format', 'csv');
+  t.regex(
+    csv.stdout,
+    /^account,entries,debit,credit\n[\s\S]*\npurchase,2,0,2000\n[\s\S]*\nbalances,,1652,\ntotal,,(\d+),\1\n$/,
+  );
   const db = new DatabaseSync(join(DATA_DIR, 'events.db'));
   db.exec(`UPDATE events SET data = json_replace(data, '$.balance_after', 900) WHERE position =
     (SELECT max(e.position) FROM events e JOIN streams s ON s.id = e.stream_id WHERE s.name = 'credits-alice')`);
