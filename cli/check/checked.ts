@@ -7,8 +7,13 @@ import type { FileReading } from './read-file.ts';
 /** The name of standard input among the files. */
 export const STDIN_NAME = 'stdin';
 
+export interface FoundOutcome extends Outcome {
+  /** When an earlier check began that found it, in ISO 8601. Missing for a URL that this check asked for. */
+  found_at?: string;
+}
+
 /** The outcome of a URL, and the place that the URL was read from. */
-export interface CheckedUrl extends Outcome {
+export interface CheckedUrl extends FoundOutcome {
   url: string;
   /** The name of the file or of standard input; null for a URL of the command line. */
   file: string | null;
@@ -34,6 +39,8 @@ export interface InputReading extends FileReading {
 export interface Counts {
   total_urls: number;
   completed_urls: number;
+  /** Of these, those whose results come from the cache. */
+  cached_urls?: number;
   duplicates_removed: number;
   invalid_urls_rejected: number;
   blocked_urls_skipped: number;

@@ -22,6 +22,8 @@ export interface CheckCommand {
   shows_progress: boolean;
   resume: boolean;
   keep: boolean;
+  /** The age up to which a result of an earlier check counts; null where none does. */
+  cache_max_age_ms: number | null;
   /** Environment variables of the settings that options stand for. */
   settings: Readonly<Record<string, string>>;
 }
@@ -47,6 +49,8 @@ const OPTIONS = {
   'no-progress': flag,
   resume: flag,
   keep: flag,
+  cache: flag,
+  'max-age': text,
   concurrency: text,
   'per-host': text,
   timeout: text,
@@ -92,6 +96,7 @@ export function readCommand(args: readonly string[]): CheckCommand | null {
     shows_progress: !is_quiet && !values['no-progress'],
     resume,
     keep,
+    cache_max_age_ms: maxAge(values),
     settings: settingsOf(values),
   };
 }
@@ -129,6 +134,22 @@ function verdictsNamed(option: string, words: readonly string[]): readonly Verdi
 function failOn(words: readonly string[]): readonly Verdict[] {
   if (words.length === 0) return DEAD;
   return words.length === 1 && words[0] === 'none' ? [] : verdictsNamed('--fail-on', words);
+}
+
+/** Of a result of an earlier check. */
+export const LONGEST_AGE_MS = 30 * 24 * 3600 * 1000;
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function maxAge({ cache, 'max-age': named }: ReturnType<typeof parsed>['values']): number | null {
+  if (!cache && named !== undefined)
+    throw new UsageError('--max-age is the age of results of --cache, which is not given');
+  const given = named ?? '1d';
+  const [, number, unit] = /^(\d{1,7})([smhd])$/.exec(given) ?? [];
+  const ms = Number(number) * UNITS_MS[unit ?? '']!;
+  if (!(ms > 0 && ms <= LONGEST_AGE_MS)) {
+    throw new UsageError(`--max-age is ${quoted(given)}: it must be a time up to 30d, such as 90m, 12h or 7d`);
+  }
+  return cache ? ms : null;
 }
 
 function formatNamedBy(path: string): FileFormat {

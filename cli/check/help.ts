@@ -53,6 +53,11 @@ After Ctrl-C
                         check that was interrupted last
   --keep                keeps the results of a finished check: --resume prints them again
 
+Between checks
+  --cache               does not request a URL again that an earlier check with --cache found fine;
+                        a verdict that would fail the check, or may pass, is always looked at again
+  --max-age AGE         the age up to which such a result counts, such as 90m, 12h or 7d; default: 1d
+
 Verdicts
 ${VERDICTS.map((verdict) => `  ${verdict.padEnd(VERDICT_CHARS)} ${VERDICT_MEANINGS[verdict]}`).join('\n')}
   As VERDICTS, dead stands for ${DEAD.join(', ')}

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEngine } from '../../checkers/index.ts';
+import { createEngine, type EngineSettings } from '../../checkers/index.ts';
 import { limitsOf } from '../../intake/limits.ts';
 import { engineSettings } from '../../service/engine-settings.ts';
 import { type Config, readConfig } from '../../settings/config.ts';
@@ -24,6 +24,7 @@ import { print, tryOutFiles, writeFiles } from './outputs.ts';
 import { findRun, newRun, openRuns, type Run, type RunsFolder, removeRun } from './run-folders.ts';
 import type { RunStore } from './run-store.ts';
 import { rejectedText } from './text.ts';
+import { withCache } from './use-cache.ts';
 
 export const EXIT = { fine: 0, failing: 1, wrong: 2, interrupted: 130 } as const;
 
@@ -67,7 +68,9 @@ async function check(command: CheckCommand, world: World): Promise<number> {
     const options = { column: command.column, exclude: command.exclude, limits, signal };
     run = await runOf(command, inputs, place.folder, options, { note, say });
     await forgetStdin();
-    await checkRun(run.store, config, command, world);
+    const { store } = run;
+    const settings = engineSettings(config);
+    await withCache(store, command, { env, settings, signal, say }, () => checkRun(store, settings, command, world));
     if (run.store.completed === 0) signal.throwIfAborted();
     const checked = checkedOf(run.store, command);
     await writeFiles(checked, command.outs);
@@ -170,10 +173,15 @@ function tellReading(
   }
 }
 
-async function checkRun(store: RunStore, config: Config, command: CheckCommand, { signal, err }: World): Promise<void> {
+async function checkRun(
+  store: RunStore,
+  settings: EngineSettings,
+  command: CheckCommand,
+  { signal, err }: World,
+): Promise<void> {
   const total = store.facts!.counts.total_urls;
   if (store.completed === total) return;
-  const engine = createEngine(engineSettings(config), {
+  const engine = createEngine(settings, {
     starved: (reason) => reason !== null && !command.is_quiet && err.write(`Waiting: ${reason}\n`),
   });
   const progress = command.shows_progress ? showProgress(() => ({ total, done: store.completed }), err) : null;
@@ -188,7 +196,7 @@ async function checkRun(store: RunStore, config: Config, command: CheckCommand, 
 function checkedOf(store: RunStore, { only, fail_on }: CheckCommand): Checked {
   const { counts, inputs, rejected, began_at } = store.facts!;
   return {
-    counts: { ...counts, completed_urls: store.completed },
+    counts: { ...counts, completed_urls: store.completed, ...(store.cached > 0 && { cached_urls: store.cached }) },
     verdicts: store.verdicts(),
     seconds: store.elapsed_ms / 1000,
     began_at: new Date(began_at),

@@ -4,12 +4,12 @@ import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { isBusy, transaction } from '../../adapters/sqlite.ts';
 import { boundedOutcome, type Outcome, type Verdict } from '../../events/checks.ts';
-import type { CheckedUrl, Counts, InputReading, Rejected } from './checked.ts';
+import type { CheckedUrl, Counts, FoundOutcome, InputReading, Rejected } from './checked.ts';
 import type { ListedUrl } from './inputs.ts';
 
 /** What is kept of a run beside its URLs: once when they are listed. */
 interface RunFacts {
-  counts: Omit<Counts, 'completed_urls'>;
+  counts: Omit<Counts, 'completed_urls' | 'cached_urls'>;
   inputs: readonly InputReading[];
   rejected: readonly Rejected[];
   began_at: string;
@@ -52,8 +52,9 @@ export class RunStore {
   readonly #path: string;
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
-  #waiting: [index: number, outcome: Outcome][] = [];
+  #waiting: [index: number, outcome: FoundOutcome][] = [];
   #completed: number;
+  #cached: number;
   #elapsed_ms: number;
 
   private constructor(path: string, db: DatabaseSync) {
@@ -61,6 +62,7 @@ export class RunStore {
     this.#db = db;
     this.#insert = db.prepare('INSERT OR REPLACE INTO outcomes (idx, verdict, outcome) VALUES (?, ?, ?)');
     this.#completed = (db.prepare('SELECT count(*) AS n FROM outcomes').get() as { n: number }).n;
+    this.#cached = Number(this.#fact('cached') ?? 0);
     this.#elapsed_ms = Number(this.#fact('elapsed_ms') ?? 0);
   }
 
@@ -117,8 +119,14 @@ export class RunStore {
     return this.#db.prepare(find).all(after, limit) as unknown as PendingUrl[];
   }
 
-  keep(index: number, outcome: Outcome): void {
+  /** The number of outcomes that come from earlier checks. */
+  get cached(): number {
+    return this.#cached;
+  }
+
+  keep(index: number, outcome: FoundOutcome): void {
     this.#completed++;
+    if (outcome.found_at !== undefined) this.#cached++;
     this.#waiting.push([index, outcome]);
     if (this.#waiting.length >= OUTCOMES_A_WRITE) this.flush();
   }
@@ -127,7 +135,8 @@ export class RunStore {
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
     this.#commit(() => {
-      for (const [index, outcome] of waiting) this.#insert.run(index, outcome.verdict, compact(outcome));
+      for (const [index, outcome] of waiting) this.#insert.run(index, outcome.verdict, packOutcome(outcome));
+      this.#setFact('cached', String(this.#cached));
       this.#setFact('elapsed_ms', String(Math.round(this.#elapsed_ms)));
     });
     this.#waiting = [];
@@ -145,7 +154,7 @@ export class RunStore {
       .prepare(`SELECT url, file, row, cell, outcome FROM urls JOIN outcomes USING (idx) ${where} ORDER BY urls.idx`)
       .iterate(...(verdicts ?? []));
     for (const { url, file, row, cell, outcome } of rows as Iterable<ListedUrl & { outcome: string }>) {
-      yield { url, file, row, cell, ...USUAL, ...JSON.parse(outcome) };
+      yield { url, file, row, cell, ...unpackOutcome(outcome) };
     }
   }
 
@@ -171,7 +180,9 @@ export class RunStore {
   }
 }
 
-function compact({ proxy_id: _, earlier_attempts: _earlier, ...outcome }: Outcome): string {
+export const unpackOutcome = (text: string): FoundOutcome => ({ ...USUAL, ...JSON.parse(text) });
+
+export function packOutcome({ proxy_id: _, earlier_attempts: _earlier, ...outcome }: FoundOutcome): string {
   return JSON.stringify(boundedOutcome(outcome), (key, value) =>
     key !== '' && isUsual(key as keyof Outcome, value) ? undefined : value,
   );

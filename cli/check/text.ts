@@ -88,10 +88,13 @@ export function* textOf(checked: Reported, paint: Paint): Generator<string> {
       yield `      ${paint('gray', withoutControls(why))}\n`;
     }
   }
-  const rate = seconds > 0 ? ` (${count(Math.round(counts.completed_urls / seconds))} URL/s)` : '';
+  const { completed_urls, cached_urls = 0 } = counts;
+  const requested = completed_urls - cached_urls;
+  const rate = seconds > 0 ? ` (${count(Math.round(requested / seconds))} URL/s)` : '';
   const of_all = isInterrupted(checked) ? ` of ${count(counts.total_urls)}` : '';
-  const urls = of_all === '' && counts.completed_urls === 1 ? 'URL' : 'URLs';
-  yield `\n${paint('bold', `${count(counts.completed_urls)}${of_all} ${urls} checked in ${seconds.toFixed(1)} s${rate}`)}\n`;
+  const urls = of_all === '' && requested === 1 ? 'URL' : 'URLs';
+  const cached = cached_urls === 0 ? '' : `, ${count(cached_urls)} taken from the cache`;
+  yield `\n${paint('bold', `${count(requested)}${of_all} ${urls} checked in ${seconds.toFixed(1)} s${rate}${cached}`)}\n`;
   yield* dropped(counts, checked.rejected, paint);
   yield '\n';
   for (const verdict of VERDICTS) {

@@ -1,6 +1,6 @@
 // The reports for code hosts: SARIF is valid by its public schema, and Markdown shows hostile texts as they are.
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { type Format, reportOf } from '../../cli/check/formats.ts';
 import { plain } from '../../cli/check/text.ts';
 import { DEAD } from '../../cli/check/verdict-sets.ts';
 import { VERDICTS, type Verdict } from '../../events/checks.ts';
+import { openSite } from '../support/sites.ts';
 
 const root = join(import.meta.dirname, '../..');
 const ajv = new Ajv({ strict: false, allErrors: true });
@@ -77,12 +78,19 @@ test('Markdown has the counts, and no text of a server is markup', async (t) => 
   t.regex(await written('markdown', many), /and 700 more\.\n$/);
 });
 
-test('the action runs the check of a package, and writes the summary, annotations and SARIF', async (t) => {
+test('the action runs the check of a package, and writes the summary, annotations, SARIF and the cache', async (t) => {
   const action = readFileSync(join(root, 'action.yml'), 'utf8');
   const script = /run: \|\n((?: {8}.*\n|\n)+)/.exec(action)![1]!.replace(/^ {8}/gm, '');
   const folder = await mkdtemp(join(tmpdir(), 'action-'));
   t.teardown(() => rm(folder, { recursive: true }));
+  let requests = 0;
+  const site = await openSite((_request, response) => {
+    requests++;
+    response.writeHead(200, { 'Content-Type': 'image/png' }).end();
+  });
+  t.teardown(() => site.close());
   await writeFile(join(folder, 'links.md'), 'A [link](http://127.0.0.1:9/gone).\n');
+  await writeFile(join(folder, 'a page.md'), `A [link](${site.url}/) and a [draft](${site.url}/a%20draft).\n`);
   // The package of this project stands in for the one of a registry.
   await writeFile(
     join(folder, 'npx'),
@@ -90,18 +98,48 @@ test('the action runs the check of a package, and writes the summary, annotation
     { mode: 0o755 },
   );
   const env = {
-    ...{ PATH: `${folder}:${process.env.PATH}`, HOME: folder, GITHUB_WORKSPACE: folder },
+    ...{
+      PATH: `${folder}:${process.env.PATH}`,
+      HOME: folder,
+      GITHUB_WORKSPACE: folder,
+      DATA_DIR: join(folder, 'data'),
+    },
     ...{ GITHUB_STEP_SUMMARY: join(folder, 'summary.md'), GITHUB_OUTPUT: join(folder, 'output') },
+    ...{ RUNNER_TEMP: join(folder, 'temp'), INPUT_CACHE_MAX_AGE: '1d' },
     ...{ INPUT_PATHS: 'links.md', INPUT_FAIL_ON: 'dead', INPUT_SARIF: 'links.sarif', INPUT_VERSION: 'latest' },
     ...{ INPUT_ARGUMENTS: '--allow-address 127.0.0.1 --retries 0', CHECKER_ALLOW_ADDRESSES: '' },
   };
+  mkdirSync(env.RUNNER_TEMP);
   const run = (more: object) =>
-    spawnSync('bash', ['-e', '-c', script], { cwd: folder, env: { ...env, ...more }, encoding: 'utf8' });
-  const { status, stdout, stderr } = run({});
+    spawnAsync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], { ...env, ...more }, folder);
+  const { status, stdout, stderr } = await run({});
   t.is(status, 1, stderr);
   t.regex(stdout, /::error file=links\.md,line=1,/);
-  t.regex(readFileSync(join(folder, 'summary.md'), 'utf8'), /1 of 1 URLs fail/);
+  t.regex(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8'), /1 of 1 URLs fail/);
   t.true(isSarif(JSON.parse(readFileSync(join(folder, 'links.sarif'), 'utf8'))));
-  t.regex(readFileSync(join(folder, 'output'), 'utf8'), /^sarif=links\.sarif$/m);
-  t.is(run({ INPUT_FAIL_ON: 'none' }).status, 0);
+  t.regex(readFileSync(env.GITHUB_OUTPUT, 'utf8'), /^sarif=links\.sarif$/m);
+  t.is((await run({ INPUT_FAIL_ON: 'none' })).status, 0);
+
+  // Paths and options with blanks, on several lines; the second run finds its URL in the cache.
+  const more = {
+    INPUT_PATHS: '\na page.md\n\n',
+    INPUT_ARGUMENTS: `--allow-address 127.0.0.1\n--exclude '${site.url}/a draft*' --exclude "${site.url}/a%20d*"`,
+  };
+  for (const _ of [1, 2]) t.is((await run(more)).status, 0);
+  t.is(requests, 1);
+  t.true(existsSync(join(env.RUNNER_TEMP, 'url-checker/results.db')));
+  await run({ ...more, INPUT_CACHE_MAX_AGE: '' });
+  t.is(requests, 2);
+
+  // What cannot run says so, with no summary of the run before.
+  const before = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
+  t.is((await run({ INPUT_PATHS: '-no-option.md', INPUT_SARIF: '' })).status, 2);
+  t.is(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8'), before);
 });
+
+async function spawnAsync(program: string, args: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { status: await exited, stdout, stderr };
+}

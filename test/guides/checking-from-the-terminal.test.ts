@@ -10,7 +10,7 @@ testWith('bash', 'timeout')('checking from the terminal is as its guide says, li
   const state = await mkdtemp(join(tmpdir(), 'check-guide-'));
   try {
     const replace = { [`127.0.0.1:${SAMPLE_PORT}`]: `127.0.0.1:${site.port}` };
-    const env = { XDG_STATE_HOME: state };
+    const env = { XDG_STATE_HOME: state, XDG_CACHE_HOME: state };
     t.is(await runGuide('docs/guides/checking-from-the-terminal.md', { replace, env }), null);
   } finally {
     await site.close();
