@@ -74,8 +74,8 @@ export const BESIDES_PORTS = {
     (name) => `checkers/engine/${name}.ts`,
   ),
 };
-/** What the adapters of several ports share: how any file of SQLite's is written and looked at, other threads are told of it, and for how long a store is waited for. */
-const SHARED_BY_ADAPTERS = '^(adapters/(sqlite(-erasure|-look-pace)?|thread-signal)|time/time-limits)[.]ts$';
+/** What the adapters of several ports share: how any file of SQLite's is written and looked at, other threads are told of it, the files of TLS, and for how long a store is waited for. */
+const SHARED_BY_ADAPTERS = '^(adapters/(sqlite(-erasure|-look-pace)?|thread-signal|tls-files|mongodb-tls)|time/time-limits)[.]ts$';
 /** The adapters of what has no folder of its own: the port is the file of their name, wherever it is used. */
 const OTHER_PORT = '^(commands|processes|readmodels|http)/.*$1[.]ts$';
 
@@ -130,7 +130,7 @@ export default {
       severity: 'error',
       comment: 'an adapter imports only its port',
       from: { path: '^adapters/([^/]+)/', pathNot: Object.keys(PORTS).map((adapter) => `^adapters/${adapter}/`) },
-      to: { ...project, pathNot: ['^adapters/$1/', OTHER_PORT] },
+      to: { ...project, pathNot: ['^adapters/$1/', OTHER_PORT, SHARED_BY_ADAPTERS] },
     },
     {
       name: 'the-frame-knows-no-feature',

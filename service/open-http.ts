@@ -13,6 +13,7 @@ import { blobLink } from '../http/results/files.ts';
 import type { Config } from '../settings/config.ts';
 import { keyOf } from './local-key.ts';
 import { openPayments } from './open-payments.ts';
+import { tlsFilesOf } from './store-tls.ts';
 import { type OpenBlobs, type OpeningOptions, openBlobs, openStores, whenThere } from './stores.ts';
 
 type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
@@ -78,8 +79,9 @@ async function openKeys({ link_signing_key, webhook_signing_key, data_dir }: Con
 }
 
 /** Opens the counters of rate limits. With MongoDB all processes share them, else each counts alone. */
-async function openRateCounters({ mongodb_url }: Config, logger: Logger): Promise<RateCounters> {
+async function openRateCounters(config: Config, logger: Logger): Promise<RateCounters> {
+  const { mongodb_url } = config;
   if (!mongodb_url) return openMemoryRates();
   const { openMongoRates } = await import('../adapters/rate-counters/mongodb.ts');
-  return openMongoRates({ url: mongodb_url, log: logger });
+  return openMongoRates({ url: mongodb_url, tls: tlsFilesOf(config, 'MONGODB'), log: logger });
 }

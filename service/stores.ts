@@ -19,6 +19,7 @@ import { backOff } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
 import { guardReserve } from './disk-reserve.ts';
 import { keyOf } from './local-key.ts';
+import { tlsFilesOf } from './store-tls.ts';
 
 export interface Stores {
   log: EventStore;
@@ -73,7 +74,7 @@ export async function openStores(config: Config, logger: Logger, options: Openin
       });
     }
     const { openMongoDocuments } = await import('../adapters/documents/mongodb/mongodb-documents.ts');
-    return openMongoDocuments({ url: mongodb_url, log: logger });
+    return openMongoDocuments({ url: mongodb_url, tls: tlsFilesOf(config, 'MONGODB'), log: logger });
   }
   try {
     const store = await openStoredLog(config, logger, options);
@@ -101,7 +102,7 @@ export function openStoredLog(config: Config, logger: Logger, options: OpeningOp
       return openSqliteEventStore({ path, ...LOG_OPTIONS[options.of] });
     }
     const { openEventStoreDb } = await import('../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
-    return openEventStoreDb({ url: eventstore_url, log: logger });
+    return openEventStoreDb({ url: eventstore_url, tls: tlsFilesOf(config, 'EVENTSTORE'), log: logger });
   }
   const setting = { name: 'EVENTSTORE_URL', url: eventstore_url };
   return whenThere('the event log', () => open().catch(blame(setting)), logger, options);
@@ -114,7 +115,7 @@ export function openQueue(config: Config, logger: Logger, options: OpeningOption
   async function open(): Promise<Queue> {
     if (!nats_url) return openSqliteQueue({ path: join(data_dir, 'queue.db') });
     const { openNatsQueue } = await import('../adapters/queue/nats/nats-queue.ts');
-    return openNatsQueue({ url: nats_url, replicas, log: logger });
+    return openNatsQueue({ url: nats_url, tls: tlsFilesOf(config, 'NATS'), replicas, log: logger });
   }
   return whenThere('the queue', () => open().catch(blame(setting)), logger, options);
 }
@@ -190,7 +191,7 @@ function blameKey(error: unknown): never {
 /** Makes a handler that blames the setting's URL for any error but a store's fault. Its message shows no secret of the URL. */
 function blame({ name, url }: { name: string; url: string | null }): (error: unknown) => never {
   return (error) => {
-    if (url === null || storeFaultOf(error) !== null) throw error;
+    if (url === null || storeFaultOf(error) !== null || error instanceof StartError) throw error;
     const { message } = error as Error;
     const secrets = /:\/\/([^/]*)@/.exec(url)?.[1]?.split(/[:@]/) ?? [];
     const shown = secrets.some((secret) => secret !== '' && message.includes(secret)) ? 'it is malformed' : message;

@@ -52,7 +52,22 @@ export function disagreements(settings: Settings): string[] {
       );
     }
   }
-  return found;
+  return [...found, ...tlsDisagreements(settings)];
+}
+
+const STORES = ['EVENTSTORE', 'MONGODB', 'NATS'] as const;
+
+function tlsDisagreements(settings: Settings): string[] {
+  const halves = STORES.flatMap((store) => {
+    const [cert, key] = [`${store}_CERT_FILE`, `${store}_KEY_FILE`] as const;
+    const is_set = [cert, key].map((name) => settings[name.toLowerCase() as Lowercase<typeof name>] !== null);
+    if (is_set[0] === is_set[1]) return [];
+    return [`${is_set[0] ? key : cert} is unset: a certificate wants its key, and a key its certificate`];
+  });
+  const { eventstore_url, eventstore_ca_file, eventstore_cert_file } = settings;
+  if ((eventstore_ca_file ?? eventstore_cert_file) !== null && /[?&]tls=false\b/i.test(eventstore_url ?? ''))
+    halves.push('EVENTSTORE_URL has tls=false: EVENTSTORE_CA_FILE and EVENTSTORE_CERT_FILE want TLS');
+  return halves;
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128', '::ffff:127.0.0.0/104'].map(parseRange);

@@ -53,6 +53,12 @@ const isPlain = (text: string) => text.length <= 1000 && !/\p{Cc}/u.test(text);
 export const text = <Fallback extends string | null>(fallback: Fallback, means: string) =>
   setting<string | Fallback>(fallback, means, 'one line of text', (given) => (isPlain(given) ? given : undefined));
 
+/** The path of a file. It may stand in the query of a URL. */
+export const file = (means: string): Setting<string | null> =>
+  setting<string | null>(null, means, 'the path of a file, without &, ? and #', (given) =>
+    isPlain(given) && !/[&?#]/.test(given) ? given : undefined,
+  );
+
 /** Whoever has one thing that a key signed can try keys by the billion: 32 random characters of base64 are 192 bits. */
 export const MIN_KEY_CHARS = 32;
 

@@ -6,6 +6,7 @@ import {
   amount,
   cidrs,
   days,
+  file,
   integer,
   key,
   list,
@@ -40,6 +41,11 @@ const MOST = 1_000_000;
 const OF_ADDRESS = 'of one address (IPv6: a /64; a /48 has four times as many)';
 const OR_MORE = 'or RATE_LIMIT_PER_MINUTE, if that is more';
 
+const caOf = (server: string) =>
+  `The authorities that the certificates of ${server} come from, in PEM; the connection is by TLS. Unset: those that Node knows.`;
+const certificateFor = (server: string) => `The certificate that the service shows to ${server}, in PEM; unset: none.`;
+const KEY_OF_IT = 'The key of that certificate, in PEM.';
+
 /** All settings by environment variable. A field of `Config` is the variable in lower case. */
 export const SETTINGS = {
   PORT: integer(8080, 0, 65535, 'The port of the HTTP server; with 0 the system picks one.'),
@@ -72,7 +78,13 @@ export const SETTINGS = {
     'kurrentdb',
     'kurrentdb+discover',
   ]),
+  EVENTSTORE_CA_FILE: file(caOf('EventStoreDB')),
+  EVENTSTORE_CERT_FILE: file(certificateFor('EventStoreDB')),
+  EVENTSTORE_KEY_FILE: file(KEY_OF_IT),
   MONGODB_URL: url("The read models' store; unset: SQLite in DATA_DIR.", ['mongodb', 'mongodb+srv']),
+  MONGODB_CA_FILE: file(caOf('MongoDB')),
+  MONGODB_CERT_FILE: file(certificateFor('MongoDB')),
+  MONGODB_KEY_FILE: file(KEY_OF_IT),
   BLOB_URL: setting<BlobFolder | BlobBucket | null>(
     null,
     'Where uploaded files are kept: a bucket that all machines share, or a folder; unset: the folder blobs in DATA_DIR.',
@@ -82,6 +94,9 @@ export const SETTINGS = {
     true,
   ),
   NATS_URL: url('The work queue; unset: SQLite in DATA_DIR.', ['nats', 'tls', 'ws', 'wss']),
+  NATS_CA_FILE: file(caOf('NATS')),
+  NATS_CERT_FILE: file(certificateFor('NATS')),
+  NATS_KEY_FILE: file(KEY_OF_IT),
   NATS_REPLICAS: amount(
     1,
     5,

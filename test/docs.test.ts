@@ -125,7 +125,7 @@ test('the index of the documentation lists every page', (t) => {
 });
 
 test('each page with commands has a test that runs them', async (t) => {
-  const tests = await Array.fromAsync(glob('test/guides/*.test.ts', { cwd: root }));
+  const tests = await Array.fromAsync(glob('test/{guides,servers}/*.test.ts', { cwd: root }));
   const sources = tests.map(read).join('\n');
   const with_commands = PAGES.filter((file) => /^```sh$/m.test(read(file)));
   t.true(with_commands.length > 15);
@@ -164,7 +164,7 @@ test('docker-compose.yml passes on every setting and no other', (t) => {
   // The image says where the service listens and keeps its files; logs go to standard output.
   const set_by_image = ['HOST', 'PORT', 'METRICS_PORT', 'DATA_DIR', 'LOG_FILE'];
   const passed_on = new Set([...compose.matchAll(/^ {2,6}([A-Z][A-Z0-9_]+): /gm)].map((line) => line[1]!));
-  const of_other_servers = [...passed_on].filter((name) => name.startsWith('EVENTSTORE_') && name !== 'EVENTSTORE_URL');
+  const of_other_servers = [...passed_on].filter((name) => name.startsWith('EVENTSTORE_') && !(name in SETTINGS));
   t.deepEqual(
     [...passed_on].filter((name) => !of_other_servers.includes(name)).sort(),
     Object.keys(SETTINGS)

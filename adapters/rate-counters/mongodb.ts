@@ -1,5 +1,6 @@
 // Counts requests in MongoDB, for all processes together. While MongoDB does not answer, each process counts in its own
 // memory, so that limits stay in force and no caller is locked out.
+
 import { MongoClient, MongoServerError } from 'mongodb';
 import {
   countOf,
@@ -7,6 +8,8 @@ import {
   type RateCounters,
   type RateWindow,
 } from '../../http/frame/limits/rate-counters.ts';
+import { mongoTls } from '../mongodb-tls.ts';
+import type { TlsFiles } from '../tls-files.ts';
 import { openMemoryRate } from './memory.ts';
 
 interface Log {
@@ -26,6 +29,7 @@ const DUPLICATE_KEY = 11000;
 /** `server_wait_ms`: the longest that a request waits for MongoDB before it counts in memory. `index_ms`: the least time between two looks for the index. */
 export async function openMongoRates(options: {
   url: string;
+  tls?: TlsFiles;
   database?: string;
   log: Log;
   server_wait_ms?: number;
@@ -33,6 +37,7 @@ export async function openMongoRates(options: {
 }): Promise<RateCounters> {
   const { log, server_wait_ms = SERVER_WAIT_MS, index_ms = INDEX_MS } = options;
   const client = new MongoClient(options.url, {
+    ...mongoTls(options.tls),
     serverSelectionTimeoutMS: server_wait_ms,
     connectTimeoutMS: server_wait_ms,
     socketTimeoutMS: server_wait_ms,

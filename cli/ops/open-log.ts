@@ -9,6 +9,7 @@ import { withCodec } from '../../events/codec.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { keyOf } from '../../service/local-key.ts';
+import { tlsFilesOf } from '../../service/store-tls.ts';
 import { readConfig } from '../../settings/config.ts';
 import { type Run, UsageError } from './command.ts';
 
@@ -20,13 +21,14 @@ export async function openLogToRead(
   { env }: Pick<Run, 'env'>,
   notices: Logger = SILENT,
 ): Promise<{ log: EventStore; path: string | null }> {
-  const { data_dir, eventstore_url: url } = readConfig(env);
+  const config = readConfig(env);
+  const { data_dir, eventstore_url: url } = config;
   if (url === null) {
     const path = resolve(join(data_dir, 'events.db'));
     return { log: await openSqliteEventStore({ path, read_only: true }), path };
   }
   const { openEventStoreDb } = await import('../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts');
-  return { log: await openEventStoreDb({ url, log: notices }), path: null };
+  return { log: await openEventStoreDb({ url, tls: tlsFilesOf(config, 'EVENTSTORE'), log: notices }), path: null };
 }
 
 /**

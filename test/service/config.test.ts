@@ -233,6 +233,16 @@ test('a secret of a setting is not shown', (t) => {
   t.notRegex(wrong({ PAYMENT_SECRET_KEY: 'sk_live_secret' }), /sk_live/);
 });
 
+test('a certificate for a store wants its key, and TLS', (t) => {
+  for (const store of ['EVENTSTORE', 'MONGODB', 'NATS']) {
+    t.regex(wrong({ [`${store}_CERT_FILE`]: '/a' }), new RegExp(`${store}_KEY_FILE is unset`));
+    t.regex(wrong({ [`${store}_KEY_FILE`]: '/a' }), new RegExp(`${store}_CERT_FILE is unset`));
+    t.notThrows(() => readConfig({ [`${store}_CERT_FILE`]: '/a', [`${store}_KEY_FILE`]: '/b' }));
+  }
+  t.regex(wrong({ EVENTSTORE_URL: 'esdb://a?tls=false', EVENTSTORE_CA_FILE: '/a' }), /EVENTSTORE_URL has tls=false/);
+  t.regex(wrong({ NATS_CA_FILE: '/a?b' }), /NATS_CA_FILE is "\/a\?b": it must be the path of a file/);
+});
+
 test('readConfig refuses a misspelt setting and suggests the right one', (t) => {
   t.regex(wrong({ CHECKER_CONCURENCY: '8' }), /CHECKER_CONCURENCY is no setting: did you mean CHECKER_CONCURRENCY\?/);
   t.regex(wrong({ MONGODB_URI: 'mongodb://a' }), /did you mean MONGODB_URL\?/);

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { MongoClient } from 'mongodb';
+import { MongoClient, type MongoClientOptions } from 'mongodb';
 import { freePort } from './free-port.ts';
 
 const START_MS = 120_000;
@@ -24,8 +24,12 @@ export interface Mongod {
 /** The path of the program: MONGOD_BIN, or `mongod` wherever the PATH finds it. */
 export const findMongod = (): string => process.env.MONGOD_BIN ?? 'mongod';
 
-/** `more`: further arguments. */
-export async function startMongod(program: string, more: readonly string[] = []): Promise<Mongod> {
+/** `more`: further arguments; `tls`: how a client connects to a server that wants TLS. */
+export async function startMongod(
+  program: string,
+  more: readonly string[] = [],
+  tls: MongoClientOptions = {},
+): Promise<Mongod> {
   const folder = await mkdtemp(join(tmpdir(), 'mongod-'));
   const port = await freePort();
   const args = ['--replSet', 'rs0', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', folder, ...more];
@@ -42,7 +46,7 @@ export async function startMongod(program: string, more: readonly string[] = [])
   };
   try {
     await start();
-    await initiate(port);
+    await initiate(port, tls);
   } catch (error) {
     await stop();
     throw error;
@@ -76,8 +80,9 @@ async function listening(server: ChildProcess): Promise<void> {
   ended.catch(() => {}); // it ends some time: only until it listens is this a failure
 }
 
-async function initiate(port: number): Promise<void> {
-  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`);
+/** Makes a replica set of the one server, and waits for its primary. */
+export async function initiate(port: number, tls: MongoClientOptions): Promise<void> {
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, tls);
   try {
     const members = [{ _id: 0, host: `127.0.0.1:${port}` }];
     await client.db('admin').command({ replSetInitiate: { _id: 'rs0', members } });
@@ -85,7 +90,9 @@ async function initiate(port: number): Promise<void> {
     await client.close();
   }
   // Answers when there is a primary.
-  const set = new MongoClient(`mongodb://127.0.0.1:${port}/?replicaSet=rs0`, { serverSelectionTimeoutMS: START_MS });
+  const set = new MongoClient(`mongodb://127.0.0.1:${port}/?replicaSet=rs0`, {
+    ...{ ...tls, serverSelectionTimeoutMS: START_MS },
+  });
   try {
     await set.db('admin').command({ ping: 1 });
   } finally {

@@ -11,6 +11,8 @@ import type {
   Reading,
 } from '../../../readmodels/documents.ts';
 import { TIME_LIMITS } from '../../../time/time-limits.ts';
+import { mongoTls } from '../../mongodb-tls.ts';
+import type { TlsFiles } from '../../tls-files.ts';
 import { checkSpec } from '../spec.ts';
 import { TransactionScope } from '../transaction-scope.ts';
 import { makeCollection } from './catalogue.ts';
@@ -36,6 +38,7 @@ const DEFAULT_DATABASE = 'url_checker';
  */
 export async function openMongoDocuments(options: {
   url: string;
+  tls?: TlsFiles;
   database?: string;
   log: Log;
   server_wait_ms?: number;
@@ -43,6 +46,7 @@ export async function openMongoDocuments(options: {
   const { log, server_wait_ms = SERVER_WAIT_MS } = options;
   const name = `url-checker ${randomUUID()}`;
   const client = new MongoClient(options.url, {
+    ...mongoTls(options.tls),
     appName: name,
     serverSelectionTimeoutMS: server_wait_ms,
     connectTimeoutMS: server_wait_ms * CONNECT_SHARE,

@@ -3,6 +3,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import { atMost, pause } from '../../../time/pause.ts';
+import { hasTlsFiles, type TlsFiles } from '../../tls-files.ts';
 import { BackOff, type Limits } from './back-off.ts';
 import { ClientChannel } from './client-channel.ts';
 import { EventStoreError, isPermanent } from './errors.ts';
@@ -42,10 +43,19 @@ function assertPorts(url: string): void {
   }
 }
 
-/** Throws TypeError when the URL names no server. */
-export function connect(url: string, limits: Limits, log: Logger): Connection {
+/** The client takes the files by the query of its URL alone. */
+function withTls(url: string, tls: TlsFiles | undefined): string {
+  if (!hasTlsFiles(tls)) return url;
+  const { ca_file, cert_file, key_file } = tls;
+  const given = { tls: 'true', tlsCAFile: ca_file, userCertFile: cert_file, userKeyFile: key_file };
+  const query = Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [`${name}=${value}`]));
+  return `${url}${url.includes('?') ? '&' : '?'}${query.join('&')}`;
+}
+
+/** Throws TypeError when the URL names no server, and what the file system says of a file that cannot be read. */
+export function connect(url: string, limits: Limits, log: Logger, tls?: TlsFiles): Connection {
   assertPorts(url);
-  const client = EventStoreDBClient.connectionString(toClientUrl(url));
+  const client = EventStoreDBClient.connectionString(withTls(toClientUrl(url), tls));
   const channel = new ClientChannel(client);
   // `supports: false` sends each append as its own call instead of over the client's BatchAppend stream. That stream has no
   // deadline, and all clients of a process share its table of pending answers: an error on one stream loses the answers of

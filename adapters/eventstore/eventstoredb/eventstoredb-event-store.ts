@@ -15,6 +15,7 @@ import {
   type SubscriptionBatch,
 } from '../../../events/event-store.ts';
 import { TIME_LIMITS } from '../../../time/time-limits.ts';
+import type { TlsFiles } from '../../tls-files.ts';
 import { allLog, DELETIONS, recorded } from './all-log.ts';
 import { append } from './append.ts';
 import type { Limits } from './back-off.ts';
@@ -29,6 +30,7 @@ const OWN = TIME_LIMITS.EventStoreDB;
 export interface EventStoreDbOptions {
   /** `esdb://user:password@host:2113?tls=true`, or `esdb+discover://…` for a cluster; `kurrentdb` is the same. */
   url: string;
+  tls?: TlsFiles;
   log: Logger;
   /** Time limit of one try of an append, and of the wait for a read's next event. Default 5 s. */
   answer_timeout_ms?: number;
@@ -50,7 +52,7 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<St
     unavailable_after_ms: options.unavailable_after_ms ?? OWN.unavailable_after_ms,
     waits: options.waits ?? { first_ms: 50, longest_ms: OWN.longest_wait_ms },
   };
-  const connection = connect(options.url, limits, options.log);
+  const connection = connect(options.url, limits, options.log, options.tls);
   return {
     append: (stream, expected, events) => append(connection, stream, expected, events),
     readStream: (stream, range = {}) => iterable(() => readStream(connection, stream, range)),

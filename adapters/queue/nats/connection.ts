@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { backOffMs, jittered } from '../../../time/back-off.ts';
 import { pause } from '../../../time/pause.ts';
 import { TIME_LIMITS } from '../../../time/time-limits.ts';
+import { hasTlsFiles, type TlsFiles } from '../../tls-files.ts';
 import { QueueError } from '../limits.ts';
 import './given-up-attempts.ts';
 
@@ -27,10 +28,11 @@ export function backOff(failures: number): number {
  * Connects, and retries for `limit_ms`. Throws QueueError `unavailable` after that.
  * @param url `nats://` or `tls://`, with user and password or a token; several servers are separated by commas.
  */
-export async function openConnection(url: string, log: Log, limit_ms: number): Promise<Connection> {
+export async function openConnection(url: string, log: Log, limit_ms: number, tls?: TlsFiles): Promise<Connection> {
   const reconnecting: Reconnecting = { failures: 0, delay_ms: 0, since: 0 };
   const options: ConnectionOptions = {
     ...readUrl(url),
+    ...(hasTlsFiles(tls) && { tls: tlsOptions(tls) }),
     name: 'url-checker',
     // Leaves names to the system's resolver, which reads the hosts file; the client's own does not.
     resolve: false,
@@ -53,6 +55,12 @@ export async function openConnection(url: string, log: Log, limit_ms: number): P
     }
   }
 }
+
+/** The client reads the files at each connection: certificates that were renewed count from the next one. */
+const tlsOptions = ({ ca_file, cert_file, key_file }: TlsFiles): NonNullable<ConnectionOptions['tls']> => ({
+  ...(ca_file !== null && { caFile: ca_file }),
+  ...(cert_file !== null && key_file !== null && { certFile: cert_file, keyFile: key_file }),
+});
 
 interface Reconnecting {
   failures: number;

@@ -2,6 +2,7 @@
 import { ErrorCode, type JetStreamClient, type Msg, NatsError, type PubAck } from 'nats';
 import type { ConsumeOptions, Consumer, Message, Queue } from '../../../checkers/queue.ts';
 import { TIME_LIMITS } from '../../../time/time-limits.ts';
+import type { TlsFiles } from '../../tls-files.ts';
 import {
   checkConsumeOptions,
   checkSubject,
@@ -22,6 +23,7 @@ const HEADER_BYTES = 1024;
 export interface NatsQueueOptions {
   /** `nats://` or `tls://`, with user and password or a token where the server wants one. */
   url: string;
+  tls?: TlsFiles;
   /** Name of the stream and first word of all subjects, of `[a-z0-9_-]`. Each prefix is a separate queue. */
   prefix?: string;
   /** The servers that keep each message. Null or unset: 3 in a cluster of 3 or more, else 1. */
@@ -37,13 +39,14 @@ export interface NatsQueueOptions {
  */
 export async function openNatsQueue({
   url,
+  tls,
   prefix = 'urlchecker',
   replicas = null,
   log,
   give_up_after_ms = TIME_LIMITS.NATS.unavailable_after_ms,
 }: NatsQueueOptions): Promise<Queue> {
   if (!/^[a-z0-9_-]{1,100}$/.test(prefix)) throw new QueueError('invalid_option', `'${prefix}' is not of [a-z0-9_-]`);
-  const connection = await openConnection(url, log, give_up_after_ms);
+  const connection = await openConnection(url, log, give_up_after_ms, tls);
   const manager = await connection.nats.jetstreamManager({ checkAPI: false, timeout: REQUEST_LIMIT_MS });
   const queue = new NatsQueue(connection, new WorkStream(prefix, manager, connection, replicas), give_up_after_ms);
   try {

@@ -1,11 +1,11 @@
-// A small server that speaks EventStoreDB's gRPC protocol, for tests without the real one: in memory, insecure, with
+// A small server that speaks EventStoreDB's gRPC protocol, for tests without the real one: in memory, with
 // faults that a test switches on. It serves the client's own generated service definitions over real connections.
 //
 // It does, by the rules of the version that it plays: ServerFeatures.GetSupportedMethods; Streams.Append and BatchAppend with
 // the real rules of expected revisions and repeated ids; the limit in bytes of Append; Delete and Tombstone; Read of a stream
 // and of $all in both directions; subscriptions to $all with filters by stream or type, prefix or regex, or without one;
 // system events and tombstones in the log; tombstoned events that stay in $all until a test scavenges.
-// It does not: users and access, TLS, clusters and gossip, links, subscriptions to one stream, persistent subscriptions,
+// It does not: users and access, clusters and gossip, links, subscriptions to one stream, persistent subscriptions,
 // projections, stream metadata ($maxAge, $maxCount), size limits of BatchAppend, `any` remembering recent ids.
 import { once } from 'node:events';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
@@ -43,6 +43,8 @@ export interface EventStoreDbServerOptions {
   version?: ServerVersion;
   /** The events of one append share a commit position, as those of explicit transactions do. */
   shared_commit?: boolean;
+  /** PEM of a server with TLS; `client_ca`: the authority of the certificates that clients must show. */
+  tls?: { cert: string; key: string; client_ca?: string };
 }
 
 export async function startEventStoreDbServer(options: EventStoreDbServerOptions = {}): Promise<EventStoreDbServer> {
@@ -77,7 +79,7 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
       getSupportedMethods: supportedMethods(faults, version),
     } as unknown as UntypedServiceImplementation,
   );
-  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  const injector = grpc.createConnectionInjector(credentialsOf(options.tls));
 
   let listener: NetServer | null = null;
   const start = async () => {
@@ -99,7 +101,7 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
   await start();
 
   return {
-    url: `esdb://127.0.0.1:${port}?tls=false`,
+    url: `esdb://127.0.0.1:${port}${options.tls ? '' : '?tls=false'}`,
     log,
     faults,
     connections: () => sockets.size,
@@ -114,6 +116,15 @@ export async function startEventStoreDbServer(options: EventStoreDbServerOptions
     },
   };
 }
+
+function credentialsOf(tls: EventStoreDbServerOptions['tls']): ServerCredentials {
+  if (!tls) return ServerCredentials.createInsecure();
+  const ca = tls.client_ca === undefined ? null : Buffer.from(tls.client_ca);
+  return ServerCredentials.createSsl(ca, [pair(tls)], ca !== null);
+}
+const pair = ({ cert, key }: { cert: string; key: string }) => ({
+  ...{ cert_chain: Buffer.from(cert), private_key: Buffer.from(key) },
+});
 
 const supportedMethods =
   (faults: Faults, version: ServerVersion): handleUnaryCall<Empty, SupportedMethods> =>
