@@ -75,7 +75,8 @@ export const BESIDES_PORTS = {
   ),
 };
 /** What the adapters of several ports share: how any file of SQLite's is written and looked at, other threads are told of it, the files of TLS, and for how long a store is waited for. */
-const SHARED_BY_ADAPTERS = '^(adapters/(sqlite(-erasure|-look-pace)?|thread-signal|tls-files|mongodb-tls)|time/time-limits)[.]ts$';
+const SHARED_BY_ADAPTERS =
+  '^(adapters/(sqlite(-erasure|-look-pace)?|thread-signal|tls-files|mongodb-tls)|time/time-limits)[.]ts$';
 /** The adapters of what has no folder of its own: the port is the file of their name, wherever it is used. */
 const OTHER_PORT = '^(commands|processes|readmodels|http)/.*$1[.]ts$';
 
