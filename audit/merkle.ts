@@ -111,6 +111,21 @@ export function inclusionPath(index: number, size: number): Leaves[] {
 }
 
 /**
+ * Whether the proof shows that the tree of `size` leaves under `root` has `leaf` at `index`: RFC 9162, 2.1.3.2.
+ * @example isIncluded(leafOf('ab'.repeat(32)), 0, 1, [], leafOf('ab'.repeat(32))) // true
+ */
+export function isIncluded(leaf: Buffer, index: number, size: number, proof: readonly Buffer[], root: Buffer): boolean {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) return false;
+  const path = inclusionPath(index, size);
+  if (path.length !== proof.length) return false;
+  const made = proof.reduce(
+    (node, sibling, n) => (path[n]!.from > index ? nodeOf(node, sibling) : nodeOf(sibling, node)),
+    leaf,
+  );
+  return made.equals(root);
+}
+
+/**
  * The same for the proof that the tree of `size` leaves begins with the tree of `first` leaves: RFC 9162, 2.1.4.1.
  * @example consistencyPath(6, 8) // [{ from: 4, to: 6 }, { from: 6, to: 8 }, { from: 0, to: 4 }]
  */

@@ -10,6 +10,7 @@ import { eventsTail } from './events-tail.ts';
 import { fsck } from './fsck.ts';
 import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
 import { ledgerJournal } from './ledger-journal.ts';
+import { ledgerProveLast, ledgerVerifyLast } from './ledger-last.ts';
 import { ledgerClose, ledgerPeriods } from './ledger-periods.ts';
 import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
 import { ledgerSignHead } from './ledger-sign-head.ts';
@@ -40,6 +41,8 @@ export const COMMANDS: readonly Command[] = [
   ledgerHeads,
   ledgerProveConsistency,
   ledgerProveInclusion,
+  ledgerProveLast,
+  ledgerVerifyLast,
   ledgerSignHead,
   paymentsReconcile,
   accountingRevenue,

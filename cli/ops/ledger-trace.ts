@@ -1,4 +1,4 @@
-// `ledger trace`: from a row of a job to the entries and the credits that paid for it, and what was found of its URL.
+// `ledger trace`: from a row of a job to the entries and the credits that paid for it, and what was found of its URL; or from an entry to its rows.
 import { unfold } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { CreditsEvent, LotPart } from '../../events/credits.ts';
@@ -11,6 +11,7 @@ import { type Command, EXIT, UsageError } from './command.ts';
 import { numberOf } from './events-options.ts';
 import { openDecodedLog } from './open-log.ts';
 import { count, printable } from './text.ts';
+import { ROW_FORMATS, traceEntry } from './trace-entry.ts';
 
 interface Place {
   position: string;
@@ -38,15 +39,27 @@ interface Trace {
 
 export const ledgerTrace: Command = {
   name: 'ledger trace',
-  summary: 'go from a row of a job to what was found of its URL, and to the entries and grants that paid for it',
+  summary:
+    'go from a row of a job to what was found of its URL, and to the entries and grants that paid for it; or from an entry to the rows that it paid for',
   options: {
     job: { type: 'string', value: 'ID', means: 'the job' },
     row: { type: 'string', value: 'N', means: 'the row of the file, or the place in the list, from 1' },
+    entry: { type: 'string', value: 'ID', means: 'a transaction of the ledger, or the position of its entry' },
+    user: { type: 'string', value: 'ID', means: 'whose transaction it is, where several have one of this name' },
+    format: { type: 'string', value: 'FORMAT', means: `of the rows of an entry: ${ROW_FORMATS.join(', ')} (text)` },
+    out: { type: 'string', value: 'FILE', means: 'the file of the rows of an entry; without it, standard output' },
   },
   async run(run) {
-    const { job } = run.values;
+    const { job, entry } = run.values;
+    if (typeof entry === 'string') {
+      if (job !== undefined || run.values.row !== undefined)
+        throw new UsageError('ledger trace: --entry stands for itself: leave out --job and --row');
+      await using log = closing(await openDecodedLog(run));
+      return await traceEntry(run, log, entry);
+    }
     const row = numberOf(run, 'row');
-    if (typeof job !== 'string' || row === null) throw new UsageError('ledger trace: it needs --job ID and --row N');
+    if (typeof job !== 'string' || row === null)
+      throw new UsageError('ledger trace: it needs --job ID and --row N, or --entry ID');
     await using log = closing(await openDecodedLog(run));
     const trace = await traceOf(log, job, row);
     run.out.write(run.json ? `${JSON.stringify(trace)}\n` : textOf(trace));

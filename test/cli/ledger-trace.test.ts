@@ -8,7 +8,7 @@ import { filledFolder } from '../support/filled-log.ts';
 import { opsHere } from '../support/run-ops.ts';
 import { commandContext } from '../support/stores.ts';
 
-test('ledger trace goes from a row to the entries and the payments whose credits the job kept', async (t) => {
+test('ledger trace goes from a row to the entries and the payments whose credits the job kept, and back', async (t) => {
   let job_id = '';
   const DATA_DIR = await filledFolder(t, async (log) => {
     const filler = openFiller(log);
@@ -52,6 +52,33 @@ test('ledger trace goes from a row to the entries and the payments whose credits
   t.regex((await trace('--job', job_id, '--row', '5')).stderr, /no URL of job .* came from row 5/);
   t.regex((await trace('--job', 'none', '--row', '1')).stderr, /there is no job none/);
   t.regex((await trace('--job', job_id)).stderr, /it needs --job ID and --row N/);
+
+  // And back: the rows of the 12 URLs that have a result, each for one of the credits that the job kept.
+  const paid = await trace('--entry', `reservation:${job_id}:0`, '--json');
+  t.is(paid.code, 0, paid.stderr);
+  const [of_entry, ...rows] = paid.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  t.like(of_entry, { user_id: 'carol', credits: -40, hash: entries[0].hash, job_id });
+  t.deepEqual(
+    rows.map(({ row, url }) => [row, url]),
+    Array.from({ length: 12 }, (_, n) => [n + (n < 3 ? 2 : 3), `https://a.example/${n}`]),
+  );
+  t.like(rows[11], { verdict: 'ok', status_code: 200, stream: `checks-${job_id}-1` });
+  const [reserved, refunded] = entries;
+  t.is((await trace('--entry', reserved.position, '--json')).stdout, paid.stdout);
+  const refund = await trace('--entry', refunded.transaction_id, '--user', 'carol', '--format', 'csv');
+  t.is(refund.stdout.split('\n').length, 14, refund.stderr);
+  const grant = await trace('--entry', 'purchase:pi-two');
+  t.regex(
+    grant.stdout,
+    new RegExp(`^purchase:pi-two of carol: 100 credits, .*\\njob ${job_id} kept 2 credits of it\\n$`),
+  );
+  t.regex((await trace('--entry', 'adjustment:gift')).stderr, /alice and bob both have a transaction .* by --user/);
+  t.regex((await trace('--entry', 'adjustment:gift', '--user', 'bob')).stdout, /\nno job kept credits of it\n$/);
+  t.regex((await trace('--entry', 'none')).stderr, /there is no entry none/);
+  t.is((await trace('--entry', 'none', '--row', '1')).code, 2);
 });
 
 test('the last line of verify-export says what the file proves, and that without a head it proves nothing', async (t) => {

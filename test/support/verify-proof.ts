@@ -1,17 +1,7 @@
 // Verifies proofs of the ledger's Merkle tree, as a client does.
-import { consistencyPath, EMPTY_ROOT, inclusionPath, nodeOf } from '../../audit/merkle.ts';
+import { consistencyPath, EMPTY_ROOT, nodeOf } from '../../audit/merkle.ts';
 
-/** Whether the proof shows that the tree of `size` leaves under `root` has `leaf` at `index`: RFC 9162, 2.1.3.2. */
-export function isIncluded(leaf: Buffer, index: number, size: number, proof: readonly Buffer[], root: Buffer): boolean {
-  if (index >= size) return false;
-  const path = inclusionPath(index, size);
-  if (path.length !== proof.length) return false;
-  const made = proof.reduce(
-    (node, sibling, n) => (path[n]!.from > index ? nodeOf(node, sibling) : nodeOf(sibling, node)),
-    leaf,
-  );
-  return made.equals(root);
-}
+export { isIncluded } from '../../audit/merkle.ts';
 
 /** Whether the proof shows that the tree of `size` leaves begins with the one of `first` leaves: RFC 9162, 2.1.4.2. */
 export function isConsistent(
