@@ -30,6 +30,8 @@ export const API_KEYS_EVENTS = {
     scopes: Type.Optional(Type.Array(Type.Enum(KEY_SCOPE_NAMES))),
     /** From then on the key is not valid. */
     expires_at: Type.Optional(Type.String({ format: 'date-time' })),
+    /** The most credits that all jobs of the key together may use. */
+    credit_limit: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   ApiKeyRevoked: event({ key_id: Type.String() }),
 };

@@ -10,6 +10,10 @@ import { type Static, Type } from './schema.ts';
 export const LotPart = Type.Object({ lot_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
 export type LotPart = Static<typeof LotPart>;
 
+/** Credits of the jobs of one API key. Only keys with a limit of credits are counted. */
+export const KeyPart = Type.Object({ key_id: Type.String(), amount: Type.Integer({ minimum: 1 }) });
+export type KeyPart = Static<typeof KeyPart>;
+
 /** A type of transaction. */
 interface TransactionRow {
   /** The event type that records it. */
@@ -95,6 +99,8 @@ export const LedgerSnapshot = Type.Object({
   adjustments: Type.Array(Type.String()),
   /** Credits that the next credits pay off; 0 when absent. */
   owed: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** The credits that each API key with a limit has used. */
+  keys: Type.Optional(Type.Array(KeyPart)),
   /** The usage of the current period; see `Usage`. */
   usage: Type.Object({ period_start: Type.String(), period_end: Type.String(), used: Type.Integer({ minimum: 0 }) }),
 });
@@ -128,6 +134,8 @@ export const CREDITS_EVENTS = {
     ...entry('CreditsReserved', TAKEN),
     reservation_id: Type.String(),
     parts: Type.Array(LotPart),
+    /** The API key with a limit of credits that asked for it. */
+    key_id: Type.Optional(Type.String()),
   }),
   /** A `refund` returns credits to the lots of the job's reservations; a `release`, to the lots of one reservation. */
   CreditsRefunded: event({
@@ -135,6 +143,8 @@ export const CREDITS_EVENTS = {
     parts: Type.Array(LotPart),
     /** The credits that were reserved in the current period of usage; all of them when absent. */
     of_period: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** What API keys with a limit get back. */
+    of_keys: Type.Optional(Type.Array(KeyPart)),
   }),
   /** An administrator added credits, which open a lot, or removed credits from the lots in `parts`. */
   CreditsAdjusted: event({ ...entry('CreditsAdjusted'), reason: Type.String(), parts: Type.Array(LotPart) }),
@@ -229,6 +239,14 @@ export function lotMovesOf({ type, data }: CreditsEvent): LotPart[] {
     case 'CreditsRestored':
       return [{ lot_id: data.lot_id, amount: data.own }, ...(data.parts ?? [])];
   }
+}
+
+/** What an entry adds to the credits that API keys with a limit have used: negative where they get some back. */
+export function keyMovesOf({ type, data }: CreditsEvent): KeyPart[] {
+  if (type === 'CreditsReserved')
+    return data.key_id === undefined ? [] : [{ key_id: data.key_id, amount: -data.amount }];
+  if (type !== 'CreditsRefunded') return [];
+  return (data.of_keys ?? []).map(({ key_id, amount }) => ({ key_id, amount: -amount }));
 }
 
 /** The hash of an entry before its append: only the append knows the id, the revision and the time that the hash covers. */

@@ -47,6 +47,7 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
         kind: 'key',
         key_id: key._id,
         ...(key.scopes && { scopes: key.scopes }),
+        ...(key.credit_limit !== undefined && { credit_limit: key.credit_limit }),
       };
     },
     async seen(caller, command) {

@@ -3,8 +3,8 @@
 import type { Position } from '../../events/event-store.ts';
 import type { Ceiling } from '../../events/job.ts';
 import { jobStream } from '../../events/streams.ts';
-import { type CommandContext, notRefused, type Refusal } from '../aggregate.ts';
-import type { CreditsLedger } from '../ledger/credits.ts';
+import type { CommandContext, Refusal } from '../aggregate.ts';
+import type { CreditsLedger, LimitedKey } from '../ledger/credits.ts';
 import { decide, type Jobs } from './job.ts';
 import { LIMIT_REACHED } from './submit-job.ts';
 
@@ -12,7 +12,8 @@ export type Resumed =
   | { ok: true; credits_added: number; credits_allocated: number; position: Position }
   | { ok: false; refused: Refusal };
 
-export type ResumeJob = (job_id: string, context: CommandContext) => Promise<Resumed>;
+/** `key`: the API key with a limit of credits that resumes it. */
+export type ResumeJob = (job_id: string, context: CommandContext, key?: LimitedKey) => Promise<Resumed>;
 
 const BEING_RESUMED = {
   code: 'illegal_transition',
@@ -24,7 +25,7 @@ export const NO_CREDITS = {
 };
 
 export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
-  return async (job_id, context) => {
+  return async (job_id, context, key) => {
     const { state: job } = await jobs.aggregate.read(jobStream(job_id));
     const lacking = job.total_urls - job.credits_allocated;
     const worth_reserving = job.status === 'paused' && lacking > 0;
@@ -32,8 +33,9 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
     let credits_added = 0;
     let ceiling: Ceiling | undefined;
     if (reservation_id) {
-      const command = { type: 'reserve', reservation_id, job_id, up_to: lacking } as const;
-      const reserved = notRefused(await credits.run(job.owner_id, command, context));
+      const command = { type: 'reserve', reservation_id, job_id, up_to: lacking, ...(key && { key }) } as const;
+      const reserved = await credits.run(job.owner_id, command, context);
+      if (!reserved.ok) return reserved;
       credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
       if (credits_added < lacking && reserved.ceiling === 'usage_limit') ceiling = 'usage_limit';
       if (credits_added === 0 && job.pause_reason !== 'owner') {

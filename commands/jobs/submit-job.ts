@@ -14,7 +14,13 @@ import {
 import { foldRows } from '../../events/listed-rows.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
 import { type CommandContext, ConflictPersists, notRefused, stamp } from '../aggregate.ts';
-import type { CreditsLedger } from '../ledger/credits.ts';
+import {
+  type Credits,
+  type CreditsLedger,
+  type CreditsRefusal,
+  type LimitedKey,
+  refusedBy,
+} from '../ledger/credits.ts';
 import { creationOf, type Jobs } from './job.ts';
 
 /** A chunk of a listing has at most this many URLs and about this many bytes. */
@@ -52,6 +58,8 @@ export interface Submission {
   table?(): JobTable | null;
   /** True: a job without a credit is refused as `no_credits`. False: it is created and paused at once. */
   needs_credits: boolean;
+  /** The API key with a limit of credits that submits it. */
+  key?: LimitedKey;
   /** What the job's first event says besides. */
   more?: Pick<JobCreated, 'reading' | 'column' | 'sheet' | 'encoding' | 'rerun_of' | 'label' | 'metadata' | 'options'>;
 }
@@ -61,8 +69,15 @@ export type Submitted =
   | {
       ok: false;
       refused: {
-        code: 'no_credits' | 'usage_limit' | 'job_not_found' | 'illegal_transition' | 'reservation_voided';
+        code:
+          | 'no_credits'
+          | 'usage_limit'
+          | CreditsRefusal['code']
+          | 'job_not_found'
+          | 'illegal_transition'
+          | 'reservation_voided';
         message: string;
+        details?: object;
       };
     };
 
@@ -71,7 +86,8 @@ export type SubmitJob = (submission: Submission, context: CommandContext) => Pro
 export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedger): SubmitJob {
   async function submit(submission: Submission, context: CommandContext): Promise<Submitted> {
     const { job_id, owner_id } = submission;
-    if (submission.needs_credits && !(await mayHaveCredits(owner_id))) return noCredits();
+    const lacking = await lackOf(submission);
+    if (lacking) return { ok: false, refused: lacking };
     const listing = openListing(log, job_id, context);
     let total_urls = 0;
     // A submission that failed before its first URLs has left nothing to undo.
@@ -89,7 +105,11 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       if (listed.status === 'rejected') throw listed.reason;
       if (reserved.status === 'rejected') throw reserved.reason;
       const { first_row } = listing;
-      const made = await make(submission, { total_urls, first_row }, reserved.value, context);
+      const { value } = reserved;
+      const made =
+        'refused' in value
+          ? { ok: false as const, refused: value.refused }
+          : await make(submission, { total_urls, first_row }, value, context);
       if (!made.ok) await undo();
       return made;
     } catch (error) {
@@ -101,22 +121,23 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
   }
 
   /** A first look, before the URLs are listed; the reservation decides. */
-  async function mayHaveCredits(owner_id: string): Promise<boolean> {
+  async function lackOf({ owner_id, needs_credits, key }: Submission) {
     const stream = creditsStream(owner_id);
-    if ((await credits.aggregate.peek(stream)).balance > 0) return true;
-    return (await credits.aggregate.read(stream)).state.balance > 0;
+    const lackIn = (state: Readonly<Credits>) =>
+      needs_credits && state.balance === 0 ? NO_CREDITS : key && refusedBy(key, state, 1);
+    return lackIn(await credits.aggregate.peek(stream)) && lackIn((await credits.aggregate.read(stream)).state);
   }
 
   /** Returns the number of credits reserved, and why it is less than `up_to`. */
   async function reserve(
-    { job_id, owner_id }: Submission,
+    { job_id, owner_id, key }: Submission,
     up_to: number,
     context: CommandContext,
-  ): Promise<{ amount: number; ceiling: Ceiling | null }> {
+  ): Promise<{ amount: number; ceiling: Ceiling | null } | { refused: CreditsRefusal }> {
     const reservation_id = firstReservation(job_id);
-    const reserved = notRefused(
-      await credits.run(owner_id, { type: 'reserve', reservation_id, job_id, up_to }, context),
-    );
+    const command = { type: 'reserve', reservation_id, job_id, up_to, ...(key && { key }) } as const;
+    const reserved = await credits.run(owner_id, command, context);
+    if (!reserved.ok) return reserved;
     const amount = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
     return { amount, ceiling: amount < up_to ? reserved.ceiling : null };
   }

@@ -9,7 +9,7 @@ import { jobStream } from '../../events/streams.ts';
 import type { CommandContext } from '../aggregate.ts';
 import type { Blobs } from '../blobs.ts';
 import { type KeyScope, openIdempotencyKeys } from '../idempotency.ts';
-import type { CreditsLedger } from '../ledger/credits.ts';
+import type { CreditsLedger, LimitedKey } from '../ledger/credits.ts';
 import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './intake.ts';
 import type { Jobs } from './job.ts';
 import { deleteJobBlobs, uploadKey } from './job-blobs.ts';
@@ -29,6 +29,8 @@ export interface JobRequest {
   described?: Pick<JobCreated, 'label' | 'metadata' | 'options'>;
   /** The failed job that this one runs again. */
   rerun_of?: string;
+  /** The API key with a limit of credits that submits it. */
+  key?: LimitedKey;
   /** Called when the whole list has been read: what is left waits for the log. */
   listRead?(): void;
 }

@@ -1,13 +1,13 @@
 // The aggregate of one user's credits: a ledger whose balance is never negative. It spends the lots that expire first, and
 // refunds each credit to the lot that it came from.
-import { type CreditsEvent, entryHash, type TransactionType } from '../../events/credits.ts';
+import { type CreditsEvent, entryHash, type KeyPart, type TransactionType } from '../../events/credits.ts';
 import type { EventStore, NewEvent } from '../../events/event-store.ts';
 import type { Ceiling } from '../../events/job.ts';
 import { creditsStream, userStream } from '../../events/streams.ts';
 import { correctedUsage, ofPeriod, type UsageCorrection, usageAt } from '../../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from '../aggregate.ts';
 import { openUserAggregate, type User } from '../users/user.ts';
-import { type Credits, evolve, initial, lastOf, lotOf } from './ledger.ts';
+import { type Credits, evolve, initial, lastOf, lotOf, type Reservation, usedBy } from './ledger.ts';
 import { type Draft, isoOf, openDraft, spend } from './ledger-draft.ts';
 import { type GivingBack, loadLedger, type Recalled, recall } from './ledger-snapshots.ts';
 
@@ -20,6 +20,7 @@ export type CreditsRefusal = Refusal &
     | { code: 'insufficient_credits'; balance: number }
     /** The adjustment's request was made before, with another amount or reason. */
     | { code: 'idempotency_key_mismatch' }
+    | { code: 'key_limit'; details: { credit_limit: number; credits_left: number } }
   );
 
 export type CreditsCommand =
@@ -33,9 +34,9 @@ export type CreditsCommand =
     }
   /**
    * Takes `min(up_to, balance)`, and no more than the user's limit leaves, once for each reservation id that the state still knows;
-   * callers retry at once or under a new id.
+   * callers retry at once or under a new id. Refused as `key_limit` where `up_to` is more than the limit of the API key leaves.
    */
-  | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number; limit?: UsageLimit }
+  | { type: 'reserve'; reservation_id: string; job_id: string; up_to: number; limit?: UsageLimit; key?: LimitedKey }
   /** Refunds `amount` of the job's used reservations, once for each job. Reservations that no job event uses are released instead. */
   | { type: 'refund'; job_id: string; reservation_ids: readonly string[]; amount: number }
   /** Returns a whole reservation that no job event uses, once. */
@@ -54,6 +55,12 @@ export type CreditsCommand =
 export interface UsageLimit {
   most: number;
   correction: UsageCorrection | null;
+}
+
+/** An API key with a limit: the most credits that all its jobs together may use. */
+export interface LimitedKey {
+  key_id: string;
+  credit_limit: number;
 }
 
 const NOTHING: Recalled = { done: new Set(), reservations: new Map() };
@@ -76,14 +83,17 @@ export function decide(
       });
       break;
     case 'reserve': {
-      const { reservation_id, job_id, up_to, limit } = command;
+      const { reservation_id, job_id, up_to, limit, key } = command;
       if (credits.reservations.has(reservation_id)) break;
+      const refused = key && refusedBy(key, credits, up_to);
+      if (refused) return { refused };
       ledger.expireDue(now);
       const amount = Math.min(up_to, ledger.balance(), leftOf(limit, credits, now));
       if (amount === 0) break;
       const parts = spend(ledger.lots, amount);
       const entry = ledger.entry('reservation', reservation_id, job_id, -amount);
-      ledger.add({ type: 'CreditsReserved', data: { ...entry, reservation_id, parts } });
+      const of_key = key && { key_id: key.key_id };
+      ledger.add({ type: 'CreditsReserved', data: { ...entry, reservation_id, parts, ...of_key } });
       break;
     }
     case 'refund': {
@@ -96,7 +106,7 @@ export function decide(
         const data = { ...entry(amount), parts: lastOf(spent, amount) };
         ledger.add({
           type: 'CreditsRefunded',
-          data: { ...data, ...ofPeriod(credits.usage, reserved, amount, isoOf(now)) },
+          data: { ...data, ...ofPeriod(credits.usage, reserved, amount, isoOf(now)), ...ofKeys(reserved, amount) },
         });
         ledger.expireDue(now);
       });
@@ -107,7 +117,8 @@ export function decide(
       if (!reservation || reservation.amount === 0) break;
       ledger.once('release', command.reservation_id, (entry) => {
         const { amount, parts } = reservation;
-        const data = { ...entry(amount), parts, ...ofPeriod(credits.usage, [reservation], amount, isoOf(now)) };
+        const of_period = ofPeriod(credits.usage, [reservation], amount, isoOf(now));
+        const data = { ...entry(amount), parts, ...of_period, ...ofKeys([reservation], amount) };
         ledger.add({ type: 'CreditsRefunded', data });
         ledger.expireDue(now);
       });
@@ -172,6 +183,32 @@ function reverse(ledger: Draft, { payment_id, lot_id, target }: Reverse, now: nu
   }
 }
 
+/** The refusal of `up_to` credits by the limit of the key; undefined where it leaves so many. */
+export function refusedBy(
+  { key_id, credit_limit }: LimitedKey,
+  credits: Pick<Credits, 'keys'>,
+  up_to: number,
+): Extract<CreditsRefusal, { code: 'key_limit' }> | undefined {
+  const credits_left = Math.max(0, credit_limit - usedBy(credits, key_id));
+  if (up_to <= credits_left) return undefined;
+  const message =
+    `The limit of the API key is ${credit_limit} credits in all. It has ${credits_left} left, and this needs ${up_to}: ` +
+    'check fewer URLs, or use another key.';
+  return { code: 'key_limit', message, details: { credit_limit, credits_left } };
+}
+
+/** What each API key with a limit gets back of `amount` credits. The last reservations are refunded first. */
+function ofKeys(reservations: readonly Reservation[], amount: number): { of_keys?: KeyPart[] } {
+  const back = new Map<string, number>();
+  let missing = amount;
+  for (const { key_id, amount: reserved } of reservations.toReversed()) {
+    const refunded = Math.min(reserved, missing);
+    missing -= refunded;
+    if (key_id !== undefined && refunded > 0) back.set(key_id, (back.get(key_id) ?? 0) + refunded);
+  }
+  return back.size === 0 ? {} : { of_keys: [...back].map(([key_id, of_key]) => ({ key_id, amount: of_key })) };
+}
+
 function leftOf(limit: UsageLimit | undefined, { usage }: Readonly<Credits>, now: number): number {
   if (!limit) return Number.POSITIVE_INFINITY;
   return Math.max(0, limit.most - correctedUsage(usageAt(usage, isoOf(now)), limit.correction));
@@ -193,7 +230,8 @@ const MAX_CACHED_LINES = 200_000;
 /** Concurrent commands of one user share an append: at most this many. */
 const MAX_PER_APPEND = 16;
 
-const sizeOf = ({ done, lots, adjustments }: Credits) => 1 + done.size + lots.length + adjustments.size;
+const sizeOf = ({ done, lots, adjustments, keys }: Credits) =>
+  1 + done.size + lots.length + adjustments.size + keys.size;
 
 async function runCredits(
   log: EventStore,

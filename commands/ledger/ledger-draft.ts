@@ -22,6 +22,7 @@ export function openDraft(credits: Readonly<Credits>, recalled: Readonly<Recalle
   const metadata = { at: isoOf(now) };
   draft.lots = credits.lots.map((lot) => ({ ...lot }));
   draft.adjustments = new Set(credits.adjustments);
+  draft.keys = new Map(credits.keys);
   draft.owed = credits.owed;
 
   function entry<Type extends TransactionType>(

@@ -13,6 +13,7 @@ import {
   RELEASED,
   type Reservation,
   remember,
+  reservationOf,
 } from './ledger.ts';
 
 const VERSION = 3;
@@ -31,20 +32,24 @@ type Entry = RecordedEvent & CreditsEvent;
 
 /** Returns the snapshot for the ledger's last entry; undefined when none is due. */
 export function snapshotOf(credits: Credits): LedgerSnapshot | undefined {
-  const { entries, snapshot_at, lots, adjustments, owed, usage } = credits;
+  const { entries, snapshot_at, lots, adjustments, keys, owed, usage } = credits;
   if (usage === null) return undefined;
-  const lines = lots.length + adjustments.size;
+  const lines = lots.length + adjustments.size + keys.size;
   if (lines > MAX_LINES || entries - snapshot_at < Math.max(EVERY_ENTRIES, lines)) return undefined;
   const snapshot = {
     version: VERSION,
     entries,
     lots: lots.map(toLine),
     adjustments: [...adjustments],
+    ...(keys.size > 0 && { keys: keyParts(keys) }),
     usage: { ...usage },
     ...(owed > 0 && { owed }),
   };
   return jsonBytes(snapshot) > MAX_BYTES ? undefined : snapshot;
 }
+
+const keyParts = (keys: ReadonlyMap<string, number>) =>
+  [...keys].flatMap(([key_id, amount]) => (amount > 0 ? [{ key_id, amount }] : []));
 
 /** Most lots neither expire nor are reversed: a snapshot leaves these fields out. */
 function toLine({ lot_id, remaining, expires_at, expired, reversed, taken = [] }: Lot): LedgerSnapshot['lots'][number] {
@@ -96,10 +101,11 @@ export async function loadLedger(log: EventStore, stream: string): Promise<Loade
 }
 
 function restore(credits: Credits, { data }: Entry): Credits {
-  const { entries, lots, adjustments, usage, owed = 0 } = data.snapshot!;
+  const { entries, lots, adjustments, keys = [], usage, owed = 0 } = data.snapshot!;
   const restored = {
     lots: lots.map((lot) => ({ expired: 0, reversed: NOT_REVERSED, ...lot })),
     adjustments: new Set(adjustments),
+    keys: new Map(keys.map(({ key_id, amount }) => [key_id, amount])),
     usage: { ...usage },
     owed,
   };
@@ -147,8 +153,7 @@ export async function recall(
       break;
     }
     if (type === 'CreditsReserved' && wanted.delete(data.reservation_id)) {
-      const { reservation_id, reference_id, parts } = data;
-      recalled.reservations.set(reservation_id, { job_id: reference_id, amount: -data.amount, at: metadata.at, parts });
+      recalled.reservations.set(data.reservation_id, reservationOf(data, metadata.at));
       lacking += data.amount;
     } else if (data.transaction_type === 'release' && wanted.delete(data.reference_id)) {
       recalled.reservations.set(data.reference_id, RELEASED);

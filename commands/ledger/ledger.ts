@@ -3,6 +3,8 @@
 import {
   CREDITS_EVENTS,
   type CreditsEvent,
+  type CreditsReserved,
+  keyMovesOf,
   type LotPart,
   lotMovesOf,
   lotOpenedBy,
@@ -36,6 +38,8 @@ export interface Reservation {
   at?: string;
   /** The lots that the credits came from, in order of spending. */
   parts: LotPart[];
+  /** The API key with a limit of credits that asked for it. */
+  key_id?: string;
 }
 
 export interface Credits {
@@ -49,6 +53,8 @@ export interface Credits {
   lots: Lot[];
   /** The transaction ids of adjustments that removed credits. An adjustment that added credits is a lot. */
   adjustments: Set<string>;
+  /** The credits that each API key with a limit has used, without what it got back. */
+  keys: Map<string, number>;
   /** The usage of the period of the last entry; null before the first. */
   usage: Usage | null;
   entries: number;
@@ -71,6 +77,7 @@ export const initial = (): Credits => ({
   hash: '',
   lots: [],
   adjustments: new Set(),
+  keys: new Map(),
   usage: null,
   entries: 0,
   snapshot_at: 0,
@@ -94,11 +101,14 @@ export function evolve(credits: Credits, event: Entry): Credits {
   if (metadata) credits.usage = usageAfter(credits.usage, data, metadata.at);
   if (data.snapshot) credits.snapshot_at = credits.entries;
   for (const { lot_id, amount } of lotMovesOf(event)) changeLot(credits.lots, lot_id, amount);
+  for (const { key_id, amount } of keyMovesOf(event)) credits.keys.set(key_id, usedBy(credits, key_id) + amount);
   const opened = lotOpenedBy(event);
   if (opened) addLot(credits, data.transaction_id, opened.credits, opened.expires_at);
   credits.owed += owedBy(event);
   return remember(claim(credits, event), event);
 }
+
+export const usedBy = ({ keys }: Pick<Credits, 'keys'>, key_id: string): number => keys.get(key_id) ?? 0;
 
 /** Notes what later commands ask of an entry: what of a lot has expired, what reversals claim, which adjustments removed credits. */
 function claim(credits: Credits, { type, data }: CreditsEvent): Credits {
@@ -208,13 +218,17 @@ function changeClaim(credits: Credits, lot_id: string, { own, expired, others }:
   return lot;
 }
 
+export const reservationOf = (
+  { reference_id: job_id, amount, parts, key_id }: CreditsReserved,
+  at: string | undefined,
+): Reservation => ({ job_id, amount: -amount, at, parts, ...(key_id !== undefined && { key_id }) });
+
 /** Adds the entry to the newest ones, and forgets the oldest. */
 export function remember(credits: Credits, { type, data, metadata }: Entry): Credits {
   const { done, reservations } = credits;
   done.add(data.transaction_id);
   if (type === 'CreditsReserved') {
-    const { reservation_id, reference_id, amount, parts } = data;
-    reservations.set(reservation_id, { job_id: reference_id, amount: -amount, at: metadata?.at, parts });
+    reservations.set(data.reservation_id, reservationOf(data, metadata?.at));
   } else if (data.transaction_type === 'release' && reservations.has(data.reference_id)) {
     reservations.set(data.reference_id, RELEASED);
   }

@@ -61,7 +61,10 @@ export const newApiKey = (secret: Buffer) => `uc_live_${secret.toString('base64u
 export interface ApiKeys {
   /** Refused as `too_many_keys`. */
   create(
-    key: { plaintext: string } & Pick<ApiKeyCreated, 'user_id' | 'email' | 'name' | 'scopes' | 'expires_at'>,
+    key: { plaintext: string } & Pick<
+      ApiKeyCreated,
+      'user_id' | 'email' | 'name' | 'scopes' | 'expires_at' | 'credit_limit'
+    >,
     context: CommandContext,
   ): Promise<Done>;
   /** Refused as `key_not_found` when the user has no such key. Revoking a revoked key succeeds. */

@@ -67,7 +67,8 @@ export const CODE_MEANINGS: Readonly<Record<string, string>> = {
   validation_error:
     'The service cannot read the request, or the request breaks its schema (400, 422). `details.problems` says where and why.',
   unauthorized: 'The request has no API key, or one that is not valid (401).',
-  no_credits: 'You have no credits left (402). Buy some, then send the request again.',
+  no_credits:
+    'You have no credits left, or the limit of the API key leaves too few (402). Buy some, or take another key, then send the request again.',
   forbidden: 'The API key may not do this (403): its scopes do not allow it.',
   not_found: 'The path names nothing, or nothing of yours (404).',
   method_not_allowed: 'The path takes other methods (405). The header `Allow` names them.',

@@ -34,6 +34,8 @@ export interface Caller {
   kind: 'user' | 'key';
   /** The id of the API key, for kind `key`. */
   key_id?: string;
+  /** The most credits that all jobs of the key together may use; absent without a limit. */
+  credit_limit?: number;
   /** What the key may do; absent for everything. */
   scopes?: readonly string[];
 }

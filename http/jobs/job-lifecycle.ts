@@ -9,6 +9,7 @@ import { jobStream } from '../../events/streams.ts';
 import { endedJob, type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs/jobs.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
+import { limitedKeyOf } from '../callers/command-context.ts';
 import { HttpError, jobNotFound, notYours, retryLater } from '../frame/errors.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { anError, type Caller, type OwnedJob, type Reply, type RouteRequest, routeOf } from '../frame/route.ts';
@@ -87,7 +88,8 @@ const resuming = {
   responses: { 200: { description: 'The job.', schema: JobView, example: jobExample } },
   errors: {
     402: {
-      description: 'The job has used its credits, and you have none left, or the limit of your account is used up.',
+      description:
+        'The job has used its credits, and you have none left, or the limit of your account or of the API key is used up (`usage_limit`, `key_limit`).',
       examples: {
         no_credits: { message: NO_CREDITS.message },
         usage_limit: { message: LIMIT_REACHED.message },
@@ -95,8 +97,11 @@ const resuming = {
     },
     409: ILLEGAL,
   },
-  async handler({ job: { _id }, command }: Pick<RouteRequest, 'command'> & { job: OwnedJob }, services: Deps) {
-    return changed(_id, await services.resumeJob(_id, command()), services);
+  async handler(
+    { job: { _id }, caller, command }: Pick<RouteRequest, 'command'> & { job: OwnedJob; caller: Caller },
+    services: Deps,
+  ) {
+    return changed(_id, await services.resumeJob(_id, command(), limitedKeyOf(caller)), services);
   },
 } as const;
 const resume = route({ ...resuming, path: '/jobs/{job_id}/resume' });
@@ -253,7 +258,12 @@ async function changed(
   return { body: jobView(job), position };
 }
 
-const STATUSES: Readonly<Record<string, number>> = { job_not_found: 404, no_credits: 402, usage_limit: 402 };
+const STATUSES: Readonly<Record<string, number>> = {
+  job_not_found: 404,
+  no_credits: 402,
+  usage_limit: 402,
+  key_limit: 402,
+};
 /** A job's results are counted within seconds, unless the projector is away. */
 const COUNTED_S = 5;
 

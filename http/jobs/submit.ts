@@ -7,6 +7,7 @@ import type { Position } from '../../events/event-store.ts';
 import type { RequestAnswered } from '../../events/idempotency.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { type JobOptions, readSealedJson, shownOptions } from '../../events/job-options.ts';
+import { limitedKeyOf } from '../callers/command-context.ts';
 import { HttpError, retryLater, ValidationError } from '../frame/errors.ts';
 import type { Caller, Reply, RouteRequest } from '../frame/route.ts';
 import type { Parts } from '../group.ts';
@@ -70,6 +71,7 @@ const requestOf = (wanted: Wanted, { caller, signal, rest }: Asking): JobRequest
   ...wanted,
   owner_id: caller.user_id,
   owner_email: caller.email,
+  key: limitedKeyOf(caller),
   options: { ...wanted.options, signal },
   listRead: rest,
 });
@@ -101,7 +103,7 @@ export function ownOf(filename: string | null, described: JobRequest['described'
 type Answer = Omit<RequestAnswered, 'job_id'>;
 
 /** Refusals for want of credits that the user may spend. */
-const LACKS: readonly string[] = ['no_credits', 'usage_limit'];
+const LACKS: readonly string[] = ['no_credits', 'usage_limit', 'key_limit'];
 
 type Refused = Extract<Submitted | SubmittedOnce, { ok: false }>['refused'];
 
@@ -111,7 +113,10 @@ const RETRY_S = 5;
 function refusal(refused: Refused, field: string): HttpError {
   if ('rows' in refused) return unusable(refused, field);
   const { code, message } = refused;
-  if (code !== 'idempotency_in_progress') return new HttpError(LACKS.includes(code) ? 402 : 409, code, message);
+  if (code !== 'idempotency_in_progress') {
+    const details = 'details' in refused ? refused.details : undefined;
+    return new HttpError(LACKS.includes(code) ? 402 : 409, code, message, details);
+  }
   const retry_s = Math.min(Math.ceil(refused.left_ms / 1000), RETRY_S);
   return retryLater(409, code, message, retry_s);
 }

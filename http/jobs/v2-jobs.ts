@@ -65,8 +65,9 @@ const body = listBody('urls', {
 const headers = submissionKey('the same URLs');
 const submissionErrors = {
   402: asThrown(
-    'You have no credits left, or the limit of your account is used up (`usage_limit` in `details.reason`). The service created no ' +
-      'job, so you can use the idempotency key again.',
+    'You have no credits left, or the limit of your account is used up (`usage_limit` in `details.reason`), or the job needs more credits ' +
+      'than the limit of the API key leaves (`key_limit`; `details.credits_left` says how many). The service created no job, so you can ' +
+      'use the idempotency key again.',
     NO_CREDITS,
   ),
   409: {

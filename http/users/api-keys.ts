@@ -37,6 +37,18 @@ const KeyView = Type.Object(
     }),
     expires_at: Nullable(Time('From then on the key is not valid; null for a key without an end.')),
     last_used_at: Nullable(Time('Exact to the hour. Null when nobody has used the key.')),
+    credit_limit: Nullable(
+      Type.Integer({
+        minimum: 1,
+        description: 'The most credits that all jobs of the key together may use; null without a limit.',
+      }),
+    ),
+    credits_used: Nullable(
+      Type.Integer({
+        minimum: 0,
+        description: 'The credits that jobs have used of the limit, without refunds; null without a limit.',
+      }),
+    ),
   },
   { $id: 'ApiKey' },
 );
@@ -48,14 +60,19 @@ const example = {
   scopes: ['read', 'check'],
   expires_at: '2026-04-30T00:00:00.000Z',
   last_used_at: '2026-01-31T10:00:00.000Z',
+  credit_limit: 5000,
+  credits_used: 1200,
 };
 
 const KEPT = ['name', 'prefix', 'created_at', 'last_used_at'] as const;
-const keyView = (key: Pick<ApiKeyDocument, '_id' | 'scopes' | 'expires_at' | (typeof KEPT)[number]>) => ({
+type Shown = '_id' | 'scopes' | 'expires_at' | 'credit_limit' | 'credits_used' | (typeof KEPT)[number];
+const keyView = (key: Pick<ApiKeyDocument, Shown>) => ({
   id: key._id,
   ...pick(key, KEPT),
   scopes: [...(key.scopes ?? KEY_SCOPE_NAMES)],
   expires_at: key.expires_at ?? null,
+  credit_limit: key.credit_limit ?? null,
+  credits_used: key.credit_limit === undefined ? null : (key.credits_used ?? 0),
 });
 
 const create = route({
@@ -82,14 +99,34 @@ const create = route({
           description: 'The end of the key, in the future. Without it, the key has none.',
         }),
       ),
+      credit_limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000_000,
+          description: 'The most credits that all jobs of the key together may use. A job that needs more is refused.',
+        }),
+      ),
     }),
-    { optional: true, example: { name: 'nightly', scopes: ['read', 'check'], expires_at: '2026-04-30T00:00:00.000Z' } },
+    {
+      optional: true,
+      example: {
+        name: 'nightly',
+        scopes: ['read', 'check'],
+        expires_at: '2026-04-30T00:00:00.000Z',
+        credit_limit: 5000,
+      },
+    },
   ),
   responses: {
     201: {
       description: 'The key.',
       schema: Type.Object({ ...KeyView.properties, key: Type.String({ description: 'Only this answer shows it.' }) }),
-      example: { ...example, last_used_at: null, key: 'uc_live_Jx2aQ9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E' },
+      example: {
+        ...example,
+        last_used_at: null,
+        credits_used: 0,
+        key: 'uc_live_Jx2aQ9Ff0n8kVg4N7rJt2o6pYzXwLqSMcbHdUaKiR3E',
+      },
     },
   },
   makes: {
@@ -104,12 +141,16 @@ const create = route({
     const plaintext = newApiKey(request.secret('api key'));
     const context = request.command();
     const { user_id, email } = caller;
-    const { name, scopes } = body;
+    const { name, scopes, credit_limit } = body;
     const expires_at = body.expires_at && new Date(body.expires_at).toISOString();
     if (expires_at !== undefined && Date.parse(expires_at) <= context.now) {
       throw new ValidationError([{ loc: ['body', 'expires_at'], msg: 'must be in the future', type: 'past' }]);
     }
-    const limits = { ...(scopes && { scopes }), ...(expires_at && { expires_at }) };
+    const limits = {
+      ...(scopes && { scopes }),
+      ...(expires_at && { expires_at }),
+      ...(credit_limit && { credit_limit }),
+    };
     const created = accepted(await commands.create({ plaintext, user_id, email, name, ...limits }, context), 409);
     const created_at = new Date(context.now).toISOString();
     const document = { _id: idOfKey(plaintext), name, ...limits, prefix: plaintext.slice(0, 12), created_at };

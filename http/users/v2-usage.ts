@@ -1,14 +1,16 @@
 // The public API's route for the credits of a user.
+import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { balances, usageOf } from '../../readmodels/billing/credits.ts';
 import { subscriptionOf, subscriptions } from '../../readmodels/billing/subscriptions.ts';
+import { apiKeys } from '../../readmodels/users/api-keys.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { Credits } from '../billing/credits.ts';
 import { routeOf } from '../frame/route.ts';
 import { Count, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 
-const wire = ({ read, now }: Parts) => ({ read: read({ balances, subscriptions }), now });
+const wire = ({ read, now }: Parts) => ({ read: read({ balances, subscriptions, apiKeys }), now });
 type Deps = ReturnType<typeof wire>;
 const route = routeOf<Deps>(PUBLIC, 'usage');
 
@@ -33,6 +35,15 @@ const usage = route({
             },
             { $id: 'PeriodUsage' },
           ),
+          key: Nullable(
+            Type.Object(
+              {
+                credit_limit: Count('The most credits that all jobs of the key together may use.'),
+                credits_used: Count('The credits that jobs have used of it, without refunds.'),
+              },
+              { $id: 'KeyUsage', description: 'The limit of the API key that asks; null for a key without one.' },
+            ),
+          ),
         },
         { $id: 'Usage' },
       ),
@@ -45,18 +56,22 @@ const usage = route({
           period_end: '2026-02-01T00:00:00.000Z',
           credits_used: 20,
         },
+        key: { credit_limit: 5000, credits_used: 20 },
       },
     },
   },
   async handler({ caller }, { read, now }) {
-    const [balance, subscription] = await Promise.all([
+    const { credit_limit, key_id = '' } = caller;
+    const [balance, subscription, key] = await Promise.all([
       read.balances.get(caller.user_id),
       subscriptionOf(read.subscriptions, caller.user_id, now()),
+      credit_limit === undefined ? null : read.apiKeys.get(key_id),
     ]);
     const credit_balance = balance?.balance ?? 0;
     const plan = subscription?.plan ?? 'free';
     const period_usage = usageOf(balance, now());
-    return { body: { credit_balance, available_credits: credit_balance, plan, period_usage } };
+    const of_key = credit_limit === undefined ? null : { credit_limit, credits_used: key?.credits_used ?? 0 };
+    return { body: { credit_balance, available_credits: credit_balance, plan, period_usage, key: of_key } };
   },
 });
 

@@ -13,6 +13,10 @@ export interface ApiKeyDocument extends Document {
   scopes?: KeyScopeName[];
   /** ISO 8601; absent for a key without an end. */
   expires_at?: string;
+  /** The most credits that all jobs of the key together may use; absent for a key without a limit. */
+  credit_limit?: number;
+  /** The credits that jobs have used of the limit; absent for none. */
+  credits_used?: number;
   created_at: string;
   revoked_at: string | null;
   /** To the hour. */

@@ -146,6 +146,10 @@ class JobWithWork(TypedDict):
     options: Union["ShownJobOptions", None]
     urls_in_flight: Union[int, None]
 
+class KeyUsage(TypedDict):
+    credit_limit: int
+    credits_used: int
+
 class NewJob(TypedDict):
     urls: NotRequired[list[str]]
     items: NotRequired[list["UrlWithRef"]]
@@ -227,6 +231,7 @@ class Usage(TypedDict):
     available_credits: int
     plan: str
     period_usage: "PeriodUsage"
+    key: Union["KeyUsage", None]
 
 class ValidationError(TypedDict):
     loc: list[Union[str, int]]

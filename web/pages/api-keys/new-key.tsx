@@ -10,9 +10,10 @@ import { ShownOnce } from '../../ui/shown-once.tsx';
 
 export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void }) {
   const [name, setName] = useState('');
+  const [limit, setLimit] = useState('');
   const [key, setKey] = useState<string | null>(null);
   const make = useAction(async () => {
-    setKey((await ask('POST /users/me/api-keys', { name })).key);
+    setKey((await ask('POST /users/me/api-keys', { name, ...(limit !== '' && { credit_limit: Number(limit) }) })).key);
     onMade();
   });
   if (key !== null) {
@@ -33,6 +34,14 @@ export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void })
           maxLength={100}
           value={name}
           onInput={setName}
+        />
+        <TextField
+          label="Limit of credits"
+          hint="The most that all its jobs together may use. Leave it empty for no limit."
+          type="number"
+          min={1}
+          value={limit}
+          onInput={setLimit}
         />
         <Refusal error={make.error} />
         <DialogFooter onClose={onClose}>

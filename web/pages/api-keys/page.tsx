@@ -6,6 +6,7 @@ import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
+import { grouped } from '../../ui/numbers.ts';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { say } from '../../ui/toasts.tsx';
@@ -65,6 +66,11 @@ export function Page() {
 const columns = (onRevoke: (key: Key) => void): readonly Column<Key>[] => [
   { label: 'Name', cell: (key) => <bdi>{key.name}</bdi> },
   { label: 'Key', cell: (key) => <code>{key.prefix}…</code> },
+  {
+    label: 'Credits used',
+    cell: ({ credit_limit, credits_used }) =>
+      credit_limit === null ? 'no limit' : `${grouped(credits_used ?? 0)} of ${grouped(credit_limit)}`,
+  },
   { label: 'Made', cell: (key) => <Time at={key.created_at} /> },
   { label: 'Last used', cell: (key) => (key.last_used_at === null ? 'never' : <Time at={key.last_used_at} />) },
   {
