@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { IntakeError, sheetNotFound } from './errors.ts';
 import { isGzip, isPdf, isZip } from './known-formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
-import type { OpenOptions, Sheet } from './sheet.ts';
+import { ALL_COLUMNS, type OpenOptions, type Sheet } from './sheet.ts';
 import { readHead } from './text-source.ts';
 
 /** `path` must stay readable and unchanged while cells are read. Throws IntakeError for a file without a list of URLs. */
@@ -28,7 +28,8 @@ export async function openSheet(
   if (options.sheet) throw sheetNotFound(options.sheet, []);
   if (isPdf(start)) {
     const { openPdf } = await import('./pdf.ts');
-    return openPdf({ path, is_gzip: false, max_inflated_bytes }, options.column ?? null, all_limits);
+    const column = options.column === ALL_COLUMNS ? null : (options.column ?? null);
+    return openPdf({ path, is_gzip: false, max_inflated_bytes }, column, all_limits);
   }
   const source = { path, is_gzip: isGzip(start), max_inflated_bytes };
   return (await import('./open-text.ts')).openText(source, filename, all_limits, options);

@@ -9,7 +9,7 @@ import { collectUrls } from '../../intake/collect-urls.ts';
 import type { IntakeError } from '../../intake/errors.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { openSheet } from '../../intake/open-sheet.ts';
-import type { Cell, OpenOptions, Sheet } from '../../intake/sheet.ts';
+import { ALL_COLUMNS, type Cell, type OpenOptions, type Sheet } from '../../intake/sheet.ts';
 
 export async function upload(t: ExecutionContext, name: string, content: string | Buffer): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'intake-'));
@@ -33,9 +33,15 @@ export async function cellsOf(sheet: Sheet): Promise<Cell[]> {
   return (await Array.fromAsync(sheet.cells())).flat();
 }
 
-/** The URL column of a file, as texts. */
+/** The URL column of a file, as texts, which are also found where all columns are taken. */
 export async function valuesOf(t: ExecutionContext, name: string, content: string | Buffer): Promise<string[]> {
-  return (await cellsOf(await open(t, name, content))).map(({ value }) => value);
+  const read = async (options: OpenOptions = {}) =>
+    (await cellsOf(await open(t, name, content, {}, options))).map(({ value }) => value);
+  const values = await read();
+  const of_all = new Set(await read({ column: ALL_COLUMNS }));
+  const missed = values.filter((value) => !of_all.has(value));
+  t.deepEqual(missed, [], 'not in any column');
+  return values;
 }
 
 /** The error of a file, thrown at any point of reading it. */
