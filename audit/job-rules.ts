@@ -1,20 +1,18 @@
 // The rules of reservations and jobs: each reservation is used or released once, and of each ended job the credits add up.
 import { urlsOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
+import type { CreditsRefunded, CreditsReserved } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { JobEvent } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
 import type { Taken } from './account.ts';
 import { type Place, placeOf, type ReportFinding } from './findings.ts';
+import type { EntryOf, Pairing } from './pairing.ts';
 import type { Spill, SpillMap } from './spill.ts';
 
-interface Reservation extends Taken {
-  user_id: string;
+interface Reservation extends Taken, EntryOf {
   job_id: string;
   amount: number;
-  /** In milliseconds since the epoch. */
-  at: number;
-  place: Place;
   state: 'open' | 'used' | 'voided';
 }
 
@@ -39,33 +37,33 @@ interface Job {
   is_deleted: boolean;
 }
 
-/** What the log has of jobs, with the steps that the service had not done yet, and was not late with. */
+/** What the log has of jobs. */
 export interface JobCounts {
   jobs: number;
   /** Deleted jobs whose results are purged: only the event that completed a job says how many URLs it had. */
   jobs_purged: number;
-  open: { reservations: number; jobs: number };
 }
 
-/** The counts of what was forgotten, and of all jobs. */
-export type KnownJobs = Pick<JobCounts, 'jobs' | 'jobs_purged'>;
-
 /** `in_memory`: the values of each kind in memory. */
-export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding, known?: KnownJobs) {
+export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding, known?: JobCounts) {
   const reservations: SpillMap<Reservation> = spill.map('reservations', in_memory);
   /** The reservations that were voided before they came: an append may be stored after whoever waited for it has given up. */
   const voided: SpillMap<true> = spill.map('voided_reservations', in_memory);
   /** A job whose credits add up is forgotten. */
   const jobs: SpillMap<Job> = spill.map('jobs', in_memory);
-  const counts: KnownJobs = known ?? { jobs: 0, jobs_purged: 0 };
+  /** All jobs, and the purged ones that are forgotten. */
+  const counts: JobCounts = known ?? { jobs: 0, jobs_purged: 0 };
+  /** The purged ones that the last judgement found among the others. */
+  let purged = 0;
 
-  function reserve(id: string, reservation: Omit<Reservation, 'state'>): void {
-    if (reservations.get(id)) say('reservation', reservation.place, `reservation ${id} comes twice`);
-    reservations.set(id, { ...reservation, state: voided.get(id) ? 'voided' : 'open' });
+  function reserve({ reservation_id: id, reference_id: job_id, amount, parts }: CreditsReserved, of: EntryOf): void {
+    if (reservations.get(id)) say('reservation', of.place, `reservation ${id} comes twice`);
+    const state = voided.get(id) ? 'voided' : 'open';
+    reservations.set(id, { ...of, job_id, amount: -amount, parts, state });
     voided.delete(id);
   }
 
-  function release(id: string, user_id: string, amount: number, place: Place): Taken[] {
+  function release({ reference_id: id, amount }: CreditsRefunded, { user_id, place }: EntryOf): Taken[] {
     const reservation = reservations.get(id);
     if (!reservation || reservation.user_id !== user_id) {
       say('reservation', place, `reservation ${id}, which is released, is unknown or was resolved before`);
@@ -82,7 +80,7 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     return [reservation];
   }
 
-  function refund(job_id: string, user_id: string, amount: number, place: Place): Taken[] {
+  function refund({ reference_id: job_id, amount }: CreditsRefunded, { user_id, place }: EntryOf): Taken[] {
     const job = jobs.get(job_id);
     if (job === undefined) {
       say('refund', place, `job ${job_id} is unknown or was settled before`);
@@ -237,48 +235,62 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     if (job.checked === job.total) job.checked_at = at;
   }
 
-  /** May be called at any time, and again. `isLate`: of a time in milliseconds since the epoch. */
-  function finish(isLate: (at: number) => boolean): JobCounts {
-    const found: JobCounts = { ...counts, open: { reservations: 0, jobs: 0 } };
-    for (const [id, { state, at, amount, place }] of reservations.entries()) {
-      if (state === 'used') continue;
-      if (isLate(at)) say('reservation', place, `reservation ${id} of ${amount} was neither used nor released`);
-      else found.open.reservations += 1;
-    }
-    for (const [id, job] of jobs.entries()) {
-      if (job.end !== null) judge(id, job, isLate, found);
-      else if (job.checked_at !== null && isLate(job.checked_at)) {
-        say('settlement', job.place, `all ${job.total} URLs of job ${id} have results, but it has not ended`);
+  const reservation: Pairing = {
+    entries: {
+      CreditsReserved: reserve,
+      CreditsRefunded: (data, of) => (data.transaction_type === 'release' ? release(data, of) : []),
+    },
+    finish(isLate) {
+      let open = 0;
+      for (const [id, { state, at, amount, place }] of reservations.entries()) {
+        if (state === 'used') continue;
+        if (isLate(at)) say('reservation', place, `reservation ${id} of ${amount} was neither used nor released`);
+        else open += 1;
       }
-    }
-    return found;
-  }
+      return open;
+    },
+  };
 
-  /** Of a job that has ended, and whose credits do not add up as far as its results are in the log. */
-  function judge(job_id: string, job: Job, isLate: (at: number) => boolean, found: JobCounts): void {
+  const settlement: Pairing = {
+    entries: { CreditsRefunded: (data, of) => (data.transaction_type === 'release' ? [] : refund(data, of)) },
+    finish(isLate) {
+      let open = 0;
+      purged = 0;
+      for (const [id, job] of jobs.entries()) {
+        if (job.end !== null) {
+          if (judge(id, job, isLate)) open += 1;
+        } else if (job.checked_at !== null && isLate(job.checked_at)) {
+          say('settlement', job.place, `all ${job.total} URLs of job ${id} have results, but it has not ended`);
+        }
+      }
+      return open;
+    },
+  };
+
+  /** Of a job that has ended, and whose credits do not add up as far as its results are in the log. Returns whether that may be yet. */
+  function judge(job_id: string, job: Job, isLate: (at: number) => boolean): boolean {
     const { allocated, checked, completed, refunded, place, end: how } = job;
     const sum = (urls: number) =>
       `job ${job_id}: ${allocated} allocated, ${urls} completed, ${refunded ?? 0} refunded: ${how}`;
     if (job.is_deleted) {
-      found.jobs_purged += 1;
+      purged += 1;
       const is_right = completed === null ? (refunded ?? 0) <= allocated : allocated === completed + (refunded ?? 0);
       if (!is_right) say('settlement', place, sum(completed ?? 0));
-      return;
+      return false;
     }
     if (completed !== null && completed !== checked) {
       say('settlement', place, `job ${job_id} completed ${completed} URLs, but has ${checked} results`);
-      return;
+      return false;
     }
     // Its deletion refunds a failed job.
-    if (how === 'failed' && refunded === null) return;
-    if (refunded !== null || checked > allocated || isLate(job.ended_at)) say('settlement', place, sum(checked));
-    else found.open.jobs += 1;
+    if (how === 'failed' && refunded === null) return false;
+    const may_follow = refunded === null && checked <= allocated && !isLate(job.ended_at);
+    if (!may_follow) say('settlement', place, sum(checked));
+    return may_follow;
   }
 
   return {
-    reserve,
-    release,
-    refund,
+    pairings: { reservation, refund: settlement },
     step,
     check,
     count,
@@ -286,7 +298,8 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
       const job = jobs.get(job_id);
       if (job !== undefined) job.is_deleted = true;
     },
-    finish,
+    /** As of the last judgement. */
+    counts: (): JobCounts => ({ ...counts, jobs_purged: counts.jobs_purged + purged }),
     /** What a later audit begins with, besides the maps. */
     known: () => counts,
   };

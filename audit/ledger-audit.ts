@@ -3,13 +3,15 @@
 import { CREDITS_EVENTS, type CreditsEvent, entryHash, TRANSACTIONS, type TransactionType } from '../events/credits.ts';
 import { BEGINNING, type RecordedEvent } from '../events/event-store.ts';
 import { categoryOf, checksOf, idOf, isBilled } from '../events/streams.ts';
-import { type Account, Breach, move, newAccount, openLots, type Taken } from './account.ts';
+import { AUDITED_WORK, type AuditedWork, type HalfDoneCounts, WORK } from '../events/two-streams.ts';
+import { type Account, Breach, move, newAccount, openLots } from './account.ts';
 import { openBillingTree } from './billing-tree.ts';
 import { type Digests, KIND } from './digests.ts';
 import { type Place, placeOf, type Rule } from './findings.ts';
 import { openJobRules } from './job-rules.ts';
 import { isOfLater } from './known-types.ts';
 import { GrowingTree, leafOf } from './merkle.ts';
+import { type Pairing, pairEntry } from './pairing.ts';
 import { openPaymentRules } from './payment-rules.ts';
 import { openSpill, type SpillMap } from './spill.ts';
 import type { AuditOptions, AuditReport, AuditState, KnownHead, LedgerAudit } from './types.ts';
@@ -19,6 +21,7 @@ export const AUDITED = ['credits', 'job', 'checks', 'payment', 'subscription'] a
 
 const GRACE_MS = 2 * 3_600_000;
 const IN_MEMORY = 40_000;
+const NONE_OPEN = Object.fromEntries(AUDITED_WORK.map((work) => [WORK[work].audited.as, 0])) as HalfDoneCounts;
 
 export function openLedgerAudit(options: AuditOptions): LedgerAudit {
   const { found, heads = [], grace_ms = GRACE_MS, in_memory = IN_MEMORY } = options;
@@ -27,6 +30,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
   const lots = openLots(spill, in_memory);
   const jobs = openJobRules(spill, in_memory, say, state?.report);
   const payments = openPaymentRules(spill, in_memory, say);
+  const pairings: Readonly<Record<AuditedWork, Pairing>> = { ...jobs.pairings, ...payments.pairings };
   const tree = state === null ? new GrowingTree() : GrowingTree.from(state.tree.size, state.tree.frontier);
   const known = heads.filter(({ tree_size }) => tree_size > tree.size).sort((a, b) => a.tree_size - b.tree_size);
   const billing = openBillingTree(state?.billing ?? { size: 0, frontier: [] }, heads, say);
@@ -48,7 +52,7 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     billing_root_hash: '',
     jobs: 0,
     jobs_purged: 0,
-    open: { reservations: 0, jobs: 0, payments: 0 },
+    open: NONE_OPEN,
     violations: 0,
     later: 0,
   };
@@ -195,7 +199,8 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     report.balance += data.balance_after - account.balance;
     account.balance = data.balance_after;
     const owed = account.owed;
-    const taken = settle(event, entry, user_id, at);
+    const of = { user_id, at, place: placeOf(event) };
+    const taken = AUDITED_WORK.flatMap((work) => pairEntry(pairings[work], entry, of));
     if (!account.is_broken) {
       try {
         move({ user_id, account, lots }, entry, at, taken);
@@ -224,46 +229,6 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
     }
   }
 
-  /** Holds the entry to its job or payment. Returns the reservations that a refund or a release gives back. */
-  function settle(event: RecordedEvent, entry: CreditsEvent, user_id: string, at: number): Taken[] {
-    const { reference_id, transaction_type, amount } = entry.data;
-    const place = placeOf(event);
-    switch (entry.type) {
-      case 'CreditsReserved': {
-        const { reservation_id, parts } = entry.data;
-        jobs.reserve(reservation_id, { user_id, job_id: reference_id, amount: -amount, parts, at, place });
-        return [];
-      }
-      case 'CreditsRefunded':
-        return transaction_type === 'release'
-          ? jobs.release(reference_id, user_id, amount, place)
-          : jobs.refund(reference_id, user_id, amount, place);
-      case 'CreditsGranted':
-        if (transaction_type === 'purchase' || transaction_type === 'subscription')
-          payments.grant(entry.data, user_id, place);
-        return [];
-      case 'CreditsReversed': {
-        const { own, expired, parts, owed } = entry.data;
-        const more = own + expired + owed + parts.reduce((sum, part) => sum + part.amount, 0);
-        payments.reversed(reference_id, more, at, place);
-        return [];
-      }
-      case 'CreditsRestored': {
-        const { own, expired, others, forgiven } = entry.data;
-        payments.reversed(reference_id, -(own + expired + others + forgiven), at, place);
-        return [];
-      }
-      case 'CreditsAdjusted':
-      case 'CreditsExpired':
-      case 'CreditsRecovered':
-        return [];
-      default:
-        // An entry of a later service, which `later` has taken.
-        entry satisfies never;
-        return [];
-    }
-  }
-
   const lastTime = () => (Number.isFinite(last_at) ? new Date(last_at).toISOString() : null);
   const isLate = (at: number) => last_at - at > grace_ms;
 
@@ -273,12 +238,12 @@ export function openLedgerAudit(options: AuditOptions): LedgerAudit {
       say('head', place, `the head is of ${tree_size} entries, but there are ${tree.size}`);
     }
     if (!is_partial) billing.finish();
-    const { open, ...counts } = jobs.finish(isLate);
-    const of_payments = payments.finish(isLate);
+    const open = { ...NONE_OPEN };
+    for (const work of AUDITED_WORK) open[WORK[work].audited.as] = pairings[work].finish(isLate);
     const { violations } = report;
     report.violations = before;
     return {
-      ...{ ...report, at: lastTime(), ...counts, violations, open: { ...open, payments: of_payments } },
+      ...{ ...report, at: lastTime(), ...jobs.counts(), violations, open },
       root_hash: tree.root().toString('hex'),
       billing_events: billing.tree.size,
       billing_root_hash: billing.tree.root().toString('hex'),

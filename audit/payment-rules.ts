@@ -1,9 +1,10 @@
 // The rules of payments: each is granted once, and what is taken back of its credits is what its reversals claim.
-import type { CreditsEvent } from '../events/credits.ts';
+import type { CreditsGranted } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { PaymentEvent } from '../events/payment.ts';
 import { idOf } from '../events/streams.ts';
 import { type Place, placeOf, type ReportFinding } from './findings.ts';
+import type { EntryOf, Pairing } from './pairing.ts';
 import type { Spill, SpillMap } from './spill.ts';
 
 interface Payment {
@@ -77,13 +78,13 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFin
     return of_payment;
   }
 
-  function reversed(payment_id: string, credits: number, at: number, place: Place): void {
+  function reversed(payment_id: string, credits: number, { at, place }: EntryOf): void {
     reversalsOf(payment_id, at, place).credits += credits;
     weigh(payment_id);
   }
 
-  function grant(data: Extract<CreditsEvent, { type: 'CreditsGranted' }>['data'], user_id: string, place: Place): void {
-    const { reference_id, transaction_type, amount } = data;
+  function grant({ reference_id, transaction_type, amount }: CreditsGranted, { user_id, place }: EntryOf): void {
+    if (transaction_type !== 'purchase' && transaction_type !== 'subscription') return;
     const payment = payments.get(reference_id);
     if (!payment) {
       say('payment', place, `${amount} are granted for payment ${reference_id}, which is unknown`);
@@ -125,10 +126,6 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFin
     else unsettled.set(payment_id, true);
   }
 
-  /**
-   * Returns how many payments want steps that the service is not late with. May be called at any time, and again. `isLate`: of a time in
-   * milliseconds since the epoch.
-   */
   function finish(isLate: (at: number) => boolean): number {
     let open = 0;
     for (const [id] of ungranted.entries()) {
@@ -149,5 +146,15 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFin
     return open;
   }
 
-  return { pay, reversed, grant, finish };
+  const payment: Pairing = {
+    entries: {
+      CreditsGranted: grant,
+      CreditsReversed: ({ reference_id, own, expired, parts, owed }, of) =>
+        reversed(reference_id, own + expired + owed + parts.reduce((sum, part) => sum + part.amount, 0), of),
+      CreditsRestored: ({ reference_id, own, expired, others, forgiven }, of) =>
+        reversed(reference_id, -(own + expired + others + forgiven), of),
+    },
+    finish,
+  };
+  return { pay, pairings: { payment } };
 }

@@ -1,6 +1,7 @@
 // The interface of an audit of the ledger: what it is told, what it reports, and what a later one goes on from.
 import type { TransactionType } from '../events/credits.ts';
 import type { Position, RecordedEvent } from '../events/event-store.ts';
+import type { HalfDoneCounts } from '../events/two-streams.ts';
 import type { Digests } from './digests.ts';
 import type { Place, Violation } from './findings.ts';
 import type { JobCounts } from './job-rules.ts';
@@ -33,7 +34,7 @@ export interface AuditReport extends JobCounts {
   billing_events: number;
   billing_root_hash: string;
   /** Steps that the service had not done yet, and was not late with. */
-  open: JobCounts['open'] & { payments: number };
+  open: HalfDoneCounts;
   violations: number;
   /** Events that a later version of the service appended. This one cannot judge them, nor what follows from them. */
   later: number;

@@ -20,39 +20,70 @@ interface TransactionRow {
   recorded_as: string;
   /** How it counts towards the usage: it opens a period, or counts in the current one. */
   usage_effect: 'opens' | 'counts' | 'none';
+  /** The work over two streams that it is a step of, by its name in `two-streams.ts`; null: the ledger alone has it. */
+  work: string | null;
   /** What it is, for clients. */
   meaning: string;
 }
 
 export const TRANSACTIONS = {
-  signup_bonus: { recorded_as: 'CreditsGranted', usage_effect: 'none', meaning: 'credits of a new account' },
-  purchase: { recorded_as: 'CreditsGranted', usage_effect: 'none', meaning: 'bought credits' },
-  subscription: { recorded_as: 'CreditsGranted', usage_effect: 'opens', meaning: 'credits of a plan for one period' },
-  trial: { recorded_as: 'CreditsGranted', usage_effect: 'opens', meaning: 'credits to try a plan' },
-  reservation: { recorded_as: 'CreditsReserved', usage_effect: 'counts', meaning: 'credits reserved for a job' },
+  signup_bonus: {
+    recorded_as: 'CreditsGranted',
+    usage_effect: 'none',
+    work: 'signup bonus',
+    meaning: 'credits of a new account',
+  },
+  purchase: { recorded_as: 'CreditsGranted', usage_effect: 'none', work: 'payment', meaning: 'bought credits' },
+  subscription: {
+    recorded_as: 'CreditsGranted',
+    usage_effect: 'opens',
+    work: 'payment',
+    meaning: 'credits of a plan for one period',
+  },
+  trial: { recorded_as: 'CreditsGranted', usage_effect: 'opens', work: 'trial', meaning: 'credits to try a plan' },
+  reservation: {
+    recorded_as: 'CreditsReserved',
+    usage_effect: 'counts',
+    work: 'reservation',
+    meaning: 'credits reserved for a job',
+  },
   refund: {
     recorded_as: 'CreditsRefunded',
     usage_effect: 'counts',
+    work: 'refund',
     meaning: 'reserved credits that an ended job did not use',
   },
   release: {
     recorded_as: 'CreditsRefunded',
     usage_effect: 'counts',
+    work: 'reservation',
     meaning: 'reserved credits of a job that was never created or resumed',
   },
-  adjustment: { recorded_as: 'CreditsAdjusted', usage_effect: 'none', meaning: 'a correction by an administrator' },
-  expiry: { recorded_as: 'CreditsExpired', usage_effect: 'none', meaning: 'credits past their last day' },
+  adjustment: {
+    recorded_as: 'CreditsAdjusted',
+    usage_effect: 'none',
+    work: null,
+    meaning: 'a correction by an administrator',
+  },
+  expiry: { recorded_as: 'CreditsExpired', usage_effect: 'none', work: null, meaning: 'credits past their last day' },
   reversal: {
     recorded_as: 'CreditsReversed',
     usage_effect: 'none',
+    work: 'payment',
     meaning: 'credits taken back because their payment was refunded or disputed',
   },
   restoration: {
     recorded_as: 'CreditsRestored',
     usage_effect: 'none',
+    work: 'payment',
     meaning: 'credits given back because the refund failed or the dispute was won',
   },
-  recovery: { recorded_as: 'CreditsRecovered', usage_effect: 'none', meaning: 'credits that pay off credits owed' },
+  recovery: {
+    recorded_as: 'CreditsRecovered',
+    usage_effect: 'none',
+    work: null,
+    meaning: 'credits that pay off credits owed',
+  },
 } as const satisfies Record<string, TransactionRow>;
 type Transactions = typeof TRANSACTIONS;
 type EntryType = Transactions[keyof Transactions]['recorded_as'];
@@ -179,6 +210,7 @@ export const CREDITS_EVENTS = {
   CreditsRecovered: event({ ...entry('CreditsRecovered', TAKEN), parts: Type.Array(LotPart) }),
 } satisfies Record<EntryType, EventSpec>;
 
+export type CreditsGranted = DataOf<typeof CREDITS_EVENTS.CreditsGranted>;
 export type CreditsReserved = DataOf<typeof CREDITS_EVENTS.CreditsReserved>;
 export type CreditsRefunded = DataOf<typeof CREDITS_EVENTS.CreditsRefunded>;
 

@@ -1,12 +1,14 @@
-// The sweeper undoes abandoned submissions: it releases reservations without a job event, and deletes listings and files
-// without a job.
+// The sweeper ends work over two streams whose second event does not come: it releases reservations without a job event, and deletes
+// listings and files without a job.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import type { Jobs } from '../commands/jobs/job.ts';
 import { deleteJobBlobs } from '../commands/jobs/job-blobs.ts';
+import { discardListing, firstReservation, releaseUnused } from '../commands/jobs/reservations.ts';
 import type { CreditsLedger } from '../commands/ledger/credits.ts';
 import type { EventStore } from '../events/event-store.ts';
-import { jobStream, urlsStream } from '../events/streams.ts';
+import { idOf, jobStream } from '../events/streams.ts';
+import type { SweptWork } from '../events/two-streams.ts';
 import { type PendingDocument, pending } from '../readmodels/jobs/pending.ts';
 import { type AnyManager, type Done, Later, processManager } from './process-manager.ts';
 import type { Removals } from './removals.ts';
@@ -26,14 +28,17 @@ export interface SweeperOptions {
   context: (job_id: string) => CommandContext;
 }
 
+interface Sweeping {
+  abandoned_ms: number;
+  /** Ends a step whose second event did not come, or finds that it has. Both may run again. */
+  end(step: PendingDocument, options: SweeperOptions): Promise<Done>;
+}
+
 /** A step's age counts from this process's first sight of it, whatever the wall clock says. */
-const KINDS = {
-  listing: { abandoned_ms: LISTING_ABANDONED_MS, undo: removeListing },
-  reservation: { abandoned_ms: RESERVATION_ABANDONED_MS, undo: releaseReservation },
-} as const satisfies Record<
-  PendingDocument['kind'],
-  { abandoned_ms: number; undo: (step: PendingDocument, options: SweeperOptions) => Promise<Done> }
->;
+const SWEEPING: Readonly<Record<SweptWork, Sweeping>> = {
+  listing: { abandoned_ms: LISTING_ABANDONED_MS, end: removeListing },
+  reservation: { abandoned_ms: RESERVATION_ABANDONED_MS, end: releaseReservation },
+};
 
 export function sweeper(options: SweeperOptions): AnyManager {
   return processManager({
@@ -43,42 +48,35 @@ export function sweeper(options: SweeperOptions): AnyManager {
     since: ({ since }) => since,
     at_once: AT_ONCE,
     async work(step, { waits_ms }) {
-      const { abandoned_ms, undo } = KINDS[step.kind];
-      return waits_ms < abandoned_ms ? new Later(abandoned_ms - waits_ms) : undo(step, options);
+      const { abandoned_ms, end } = SWEEPING[step.kind];
+      if (waits_ms < abandoned_ms) return new Later(abandoned_ms - waits_ms);
+      // An earlier version wrote no streams. The documents are being rebuilt with them.
+      return step.second === undefined ? new Later(SWEEP_MS) : end(step, options);
     },
     fails: 'an abandoned submission cannot be undone now; the others are',
     every_ms: SWEEP_MS,
   });
 }
 
-async function removeListing(step: PendingDocument, options: SweeperOptions): Promise<Done> {
-  const { removals } = options;
+async function removeListing({ id: job_id }: PendingDocument, options: SweeperOptions): Promise<Done> {
+  const { log, commands, blobs, removals, context } = options;
   if (removals.are_held) return new Later(SWEEP_MS);
-  await removals.run(() => discardListing(step, options));
+  await removals.run(async () => {
+    const { state } = await commands.aggregate.read(jobStream(job_id));
+    if (state.status !== 'none') return;
+    // The voided reservation keeps the job from being created, so its listing can be deleted.
+    const reservation_id = firstReservation(job_id);
+    await commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));
+    await deleteJobBlobs(blobs, job_id);
+    await discardListing({ log, jobs: commands }, job_id, context(job_id));
+  });
   return null;
 }
 
-async function discardListing(
-  { job_id }: PendingDocument,
-  { log, commands, blobs, context }: SweeperOptions,
-): Promise<void> {
-  const { state } = await commands.aggregate.read(jobStream(job_id));
-  if (state.status !== 'none') return;
-  // The voided reservation keeps the job from being created, so its listing can be deleted.
-  await commands.run(job_id, { type: 'voidReservation', reservation_id: `${job_id}:0` }, context(job_id));
-  await deleteJobBlobs(blobs, job_id);
-  await log.deleteStream(urlsStream(job_id));
-  await commands.run(job_id, { type: 'discardListing' }, context(job_id));
-}
-
-async function releaseReservation(
-  { _id, job_id, user_id }: PendingDocument,
-  { commands, credits, context }: SweeperOptions,
+function releaseReservation(
+  { id: reservation_id, first, second }: PendingDocument,
+  { commands: jobs, credits, context }: SweeperOptions,
 ): Promise<Done> {
-  const reservation_id = _id.slice('reservation:'.length);
-  const voided = await commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));
-  // A reservation that the job has used after all stays with the job.
-  if (!voided.ok || voided.state.reservations.get(reservation_id) !== 'voided') return null;
-  const released = await credits.run(user_id!, { type: 'release', reservation_id }, context(job_id));
-  return released.ok ? released.position : null;
+  const job_id = idOf(second);
+  return releaseUnused({ jobs, credits }, { reservation_id, job_id, user_id: idOf(first) }, context(job_id));
 }

@@ -5,6 +5,7 @@ import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import { type AsOf, isAfter, type LedgerSource, type SignedHead } from '../../audit/source.ts';
 import type { AuditReport } from '../../audit/types.ts';
 import type { LogForked } from '../../events/service.ts';
+import { AUDITED_WORK, WORK } from '../../events/two-streams.ts';
 import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, type Exit, type Run } from './command.ts';
@@ -199,11 +200,9 @@ function textOf(report: AuditReport, shown: readonly Violation[], lost: readonly
   const { position, at, events, entries, accounts, balance, owed, root_hash, heads_checked, open, violations, later } =
     report;
   const { billing_events, billing_root_hash } = report;
-  const waiting = [
-    [open.reservations, 'reservations that no job has used yet'],
-    [open.jobs, 'ended jobs without their refund yet'],
-    [open.payments, 'payments that the ledger has not followed yet'],
-  ] as const;
+  const waiting = AUDITED_WORK.map((work) => WORK[work].audited).map(
+    ({ as, half_done }) => [open[as], half_done] as const,
+  );
   const lines = [
     `head: position ${position || '(the beginning)'}${at === null ? '' : ` of ${at}`}`,
     `  ${count(entries, 'entry', 'entries')} under the root ${root_hash}`,

@@ -6,6 +6,7 @@ import { jobStream } from '../../events/streams.ts';
 import type { CommandContext, Refusal } from '../aggregate.ts';
 import type { CreditsLedger, LimitedKey } from '../ledger/credits.ts';
 import { decide, type Jobs } from './job.ts';
+import { releaseUnused } from './reservations.ts';
 import { LIMIT_REACHED } from './submit-job.ts';
 
 export type Resumed =
@@ -63,8 +64,7 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
       return { ok: true, credits_added, credits_allocated: state.credits_allocated, position };
     }
     if (reservation_id && credits_added > 0) {
-      await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context);
-      await credits.run(job.owner_id, { type: 'release', reservation_id }, context);
+      await releaseUnused({ jobs, credits }, { reservation_id, job_id, user_id: job.owner_id }, context);
     }
     return { ok: false, refused: resumed.refused };
   };

@@ -13,7 +13,7 @@ import {
 } from '../../events/job.ts';
 import { foldRows } from '../../events/listed-rows.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
-import { type CommandContext, ConflictPersists, notRefused, stamp } from '../aggregate.ts';
+import { type CommandContext, ConflictPersists, stamp } from '../aggregate.ts';
 import {
   type Credits,
   type CreditsLedger,
@@ -22,6 +22,7 @@ import {
   refusedBy,
 } from '../ledger/credits.ts';
 import { creationOf, type Jobs } from './job.ts';
+import { discardListing, firstReservation, releaseUnused } from './reservations.ts';
 
 /** A chunk of a listing has at most this many URLs and about this many bytes. */
 const CHUNK_URLS = 1000;
@@ -178,8 +179,6 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
   return submit;
 }
 
-export const firstReservation = (job_id: string) => `${job_id}:0`;
-
 async function isListed(log: EventStore, job_id: string): Promise<boolean> {
   return (await Array.fromAsync(log.readStream(urlsStream(job_id), { limit: 1 }))).length > 0;
 }
@@ -194,17 +193,12 @@ export async function takeBack(
   { job_id, owner_id }: { job_id: string; owner_id: string },
   context: CommandContext,
 ): Promise<{ created: false } | { created: true; job: JobCreated; created_at: number; position: Position }> {
-  const reservation_id = firstReservation(job_id);
-  const voided = notRefused(await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context));
-  if (voided.state.reservations.get(reservation_id) === 'used') {
+  const reserved = { reservation_id: firstReservation(job_id), job_id, user_id: owner_id };
+  if ((await releaseUnused({ jobs, credits }, reserved, context)) === null) {
     const { data, metadata, position } = await creationOf(log, job_id);
     return { created: true, job: data, created_at: Date.parse(metadata.at), position };
   }
-  await credits.run(owner_id, { type: 'release', reservation_id }, context);
-  if (await isListed(log, job_id)) {
-    await log.deleteStream(urlsStream(job_id));
-    await jobs.run(job_id, { type: 'discardListing' }, context);
-  }
+  if (await isListed(log, job_id)) await discardListing({ log, jobs }, job_id, context);
   return { created: false };
 }
 

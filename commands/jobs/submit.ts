@@ -14,7 +14,8 @@ import type { Given, Intake, IntakeOptions, ListReading, OrUnusable } from './in
 import type { Jobs } from './job.ts';
 import { deleteJobBlobs, uploadKey } from './job-blobs.ts';
 import { openLeftOut } from './left-out.ts';
-import { firstReservation, openSubmitJob } from './submit-job.ts';
+import { firstReservation } from './reservations.ts';
+import { openSubmitJob } from './submit-job.ts';
 import { type OneSubmission, openSubmitOnce, type SubmittedList, type SubmittedOnce } from './submit-once.ts';
 
 export interface JobRequest {

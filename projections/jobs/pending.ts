@@ -1,38 +1,34 @@
-// The read model of unfinished steps, for the sweeper: listings without a job, reservations without a job event.
-import { idOf } from '../../events/streams.ts';
+// The read model of work over two streams that has its first event alone, for the sweeper. What begins and ends it is declared with the work.
+import { type HalfDone, SWEPT_WORK, typesOf, WORK } from '../../events/two-streams.ts';
+import type { EventType, LogEvent } from '../../events/vocabulary.ts';
 import type { Write } from '../../readmodels/documents.ts';
-import { listingId, type PendingDocument, pending, reservationDocumentId } from '../../readmodels/jobs/pending.ts';
+import { type PendingDocument, pending } from '../../readmodels/jobs/pending.ts';
 import { type Projection, projection } from '../projection.ts';
+
+/** Only the last write of each document: one page often holds all steps of a job. */
+type Page = Map<string, Write<PendingDocument>>;
+type Side<Said> = Readonly<Partial<Record<EventType, (event: LogEvent) => Said | null>>>;
+
+const TYPES = new Set(SWEPT_WORK.flatMap((kind) => [...typesOf(kind, 'first'), ...typesOf(kind, 'second')]));
 
 export const pendingProjection: Projection = projection({
   name: 'pending',
-  version: 1,
+  version: 2,
   collections: [pending],
-  /** Only the last write of each document: one page often holds all steps of a job. */
-  begin: () => new Map<string, Write<PendingDocument>>(),
-  on: {
-    UrlsListed({ data: { job_id, from_index }, metadata: { at: since } }, writes) {
-      if (from_index > 0) return;
-      const _id = listingId(job_id);
-      writes.set(_id, { replace: { _id, kind: 'listing', job_id, user_id: null, since } });
-    },
-    CreditsReserved({ data: { reservation_id, reference_id: job_id }, stream, metadata: { at: since } }, writes) {
-      const _id = reservationDocumentId(reservation_id);
-      writes.set(_id, { replace: { _id, kind: 'reservation', job_id, user_id: idOf(stream), since } });
-    },
-    CreditsRefunded({ data: { transaction_type, reference_id } }, writes) {
-      if (transaction_type === 'release') forget(reservationDocumentId(reference_id), writes);
-    },
-    JobCreated({ data: { job_id, reservation_id } }, writes) {
-      forget(listingId(job_id), writes);
-      forget(reservationDocumentId(reservation_id), writes);
-    },
-    JobResumed({ data: { reservation_id } }, writes) {
-      if (reservation_id) forget(reservationDocumentId(reservation_id), writes);
-    },
-    ListingDiscarded: ({ stream }, writes) => forget(listingId(idOf(stream)), writes),
-  },
+  begin: (): Page => new Map(),
+  on: Object.fromEntries([...TYPES].map((type) => [type, take])) as Record<EventType, typeof take>,
   end: async (writes, open) => (await open(pending)).write([...writes.values()]),
 });
 
-const forget = (id: string, writes: Map<string, Write<PendingDocument>>) => writes.set(id, { delete: id });
+/** An event may begin work of one kind and end that of others. */
+function take(event: LogEvent, writes: Page): void {
+  const { type, stream, metadata } = event;
+  for (const kind of SWEPT_WORK) {
+    const begun = (WORK[kind].first as Side<HalfDone>)[type]?.(event);
+    const ended = (WORK[kind].second as Side<string>)[type]?.(event);
+    const id = begun?.id ?? ended;
+    if (id == null) continue;
+    const _id = `${kind}:${id}`;
+    writes.set(_id, begun ? { replace: { _id, kind, ...begun, first: stream, since: metadata.at } } : { delete: _id });
+  }
+}

@@ -1,12 +1,12 @@
-// The read model of unfinished steps: listings without a job, reservations without a job event.
+// The read model of work over two streams that has its first event alone.
+import type { HalfDone, SweptWork } from '../../events/two-streams.ts';
 import type { CollectionSpec, Document } from '../documents.ts';
 
-export interface PendingDocument extends Document {
-  kind: 'listing' | 'reservation';
-  job_id: string;
-  /** The user whose credits are reserved; null for a listing. */
-  user_id: string | null;
-  /** ISO 8601. */
+export interface PendingDocument extends Document, HalfDone {
+  kind: SweptWork;
+  /** The stream of the first event. */
+  first: string;
+  /** When it was appended, in ISO 8601. */
   since: string;
 }
 
@@ -15,6 +15,3 @@ export const pending: CollectionSpec<PendingDocument> = {
   fields: { since: 'string' },
   indexes: [{ fields: { since: 1 } }],
 };
-
-export const listingId = (job_id: string) => `listing:${job_id}`;
-export const reservationDocumentId = (reservation_id: string) => `reservation:${reservation_id}`;

@@ -102,7 +102,8 @@ test('the sweeper releases a reservation without a job after ten minutes, and de
 
 test('a step that fails holds up no other', async (t) => {
   const [first, second] = ['first', 'second'].map((job_id) => ({
-    ...{ _id: `reservation:${job_id}:0`, job_id, user_id: 'alice', kind: 'reservation' as const, since: '' },
+    ...{ _id: `reservation:${job_id}:0`, kind: 'reservation' as const, id: `${job_id}:0`, since: '' },
+    ...{ first: 'credits-alice', second: `job-${job_id}` },
   }));
   const asked: string[] = [];
   let elapsed_ms = 0;
@@ -111,7 +112,7 @@ test('a step that fails holds up no other', async (t) => {
       async run(job_id: string) {
         asked.push(job_id);
         if (job_id === 'first') throw new Error('the event is damaged');
-        return { ok: false };
+        return { ok: true, state: { reservations: new Map([['second:0', 'used']]) } };
       },
     },
     context: () => commandContext(),

@@ -18,6 +18,7 @@ import { runProjector } from '../../projections/projector/projector.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { openLeases } from '../../roles/leases.ts';
 import { readLocalKey } from '../../service/local-key.ts';
+import { undeclaredWork } from './spanning-commands.ts';
 
 export interface TestStores {
   log: EventStore;
@@ -53,8 +54,11 @@ export async function openTestStores(t: ExecutionContext): Promise<TestStores> {
   const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
   const documents = await openSqliteDocuments({ path: join(folder, 'documents.db') });
   t.teardown(async () => {
+    const undeclared = await undeclaredWork(log);
     await Promise.all([log.close(), documents.close()]);
     await rm(folder, { recursive: true, force: true });
+    if (undeclared.length > 0)
+      throw new Error(`work over two streams that two-streams.ts lacks: ${undeclared.join('; ')}`);
   });
   return { log, documents };
 }

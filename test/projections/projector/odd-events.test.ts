@@ -24,7 +24,7 @@ import { coded, commandContext, openTestStores, project, type TestStores } from 
 // The causes of a step are the metadata of its events.
 setTracer({ run: (_, work) => work({ rename() {}, set() {}, fail() {} }), traceparent: () => undefined });
 
-const metadata = metadataOf(commandContext());
+const metadata = metadataOf({ ...commandContext(), command_id: 'odd' });
 const ODD: readonly { data: unknown; metadata: Metadata }[] = [
   ...[null, [], {}, { job_id: 'odd', from_index: 0, response_times_ms: 7, urls: [7], domains: null }].map((data) => ({
     data,
