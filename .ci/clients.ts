@@ -1,5 +1,6 @@
 // Generates clients from the documents of a running service with five generators, compiles each, and runs a program with it
-// against that service, and one with the Python SDK of MCP: `node .ci/clients.ts TOOLS`, where TOOLS has what .ci/run installs from test/clients.
+// against that service, and one with the Python SDK of MCP; builds, lints and runs the node of n8n: `node .ci/clients.ts TOOLS [NAME…]`, where
+// TOOLS has what .ci/run installs from test/clients. Names choose some of them.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,8 @@ import { openSite } from '../test/support/sites.ts';
 const AT_ONCE = 2;
 const root = join(import.meta.dirname, '..');
 const programs = join(root, 'test/clients/programs');
-const tools = resolve(process.argv[2]!);
+const [tools_folder, ...only] = process.argv.slice(2);
+const tools = resolve(tools_folder!);
 const npm = (name: string) => join(tools, 'node_modules/.bin', name);
 const python = (name: string) => join(tools, 'python/bin', name);
 const tsc = join(root, 'node_modules/.bin/tsc');
@@ -22,6 +24,8 @@ interface Client {
   name: string;
   /** Of `programs`. */
   files: string[];
+  /** A package of the project that is built and run, in place of a generated client. */
+  package?: string;
   steps: [program: string, ...args: string[]][];
 }
 
@@ -83,6 +87,16 @@ const CLIENTS: Client[] = [
       [python('python'), 'openapi-python-client.py'],
     ],
   },
+  {
+    name: 'n8n',
+    files: [],
+    package: 'clients/n8n',
+    steps: [
+      [npm('n8n-node'), 'build'],
+      [npm('n8n-node'), 'lint'],
+      [process.execPath, join(programs, 'n8n.mjs')],
+    ],
+  },
   // Nothing is generated: the tools of agents have their schemas with them.
   { name: 'mcp', files: ['mcp-client.py'], steps: [[python('python'), 'mcp-client.py']] },
 ];
@@ -98,7 +112,7 @@ try {
     'gateway.json': await document('/openapi.json'),
   };
   const env = { API_URL: service.url, API_KEY: await newKey(), SITE_URL: site.url };
-  const waiting = CLIENTS.values();
+  const waiting = CLIENTS.filter(({ name }) => only.length === 0 || only.includes(name)).values();
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (const client of waiting) await tryOut(client, documents, env);
@@ -122,16 +136,14 @@ async function newKey(): Promise<string> {
 }
 
 async function tryOut(
-  { name, files, steps }: Client,
+  { name, files, steps, package: source }: Client,
   documents: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
   const folder = join(work, basename(name));
   mkdirSync(folder);
-  for (const [file, content] of Object.entries(documents)) writeFileSync(join(folder, file), content);
-  for (const file of files) cpSync(join(programs, file), join(folder, file), { recursive: true });
-  mkdirSync(join(folder, 'go/checker'), { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  if (source) cpSync(join(root, source), folder, { recursive: true });
+  else prepare(folder, files, documents);
   symlinkSync(join(tools, 'node_modules'), join(folder, 'node_modules'));
   const seconds: string[] = [];
   for (const [program, ...args] of steps) {
@@ -162,4 +174,11 @@ async function tryOut(
     seconds.push(`${basename(program)} ${((performance.now() - began_at) / 1000).toFixed(1)} s`);
   }
   console.log(`${name}: ${seconds.join(', ')}`);
+}
+
+function prepare(folder: string, files: readonly string[], documents: Readonly<Record<string, string>>): void {
+  for (const [file, content] of Object.entries(documents)) writeFileSync(join(folder, file), content);
+  for (const file of files) cpSync(join(programs, file), join(folder, file), { recursive: true });
+  mkdirSync(join(folder, 'go/checker'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
 }
