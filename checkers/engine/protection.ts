@@ -213,7 +213,8 @@ export function protectionOf(status: number, headers: IncomingHttpHeaders, body:
   if (by_head !== undefined) return by_head.name;
   const looks_like_wall = REFUSAL_STATUSES.has(status) ? body !== '' : looksLikeWall(body);
   if (!looks_like_wall) return null;
-  const product = PRODUCTS.find((one) => saysSo(one, body, status) && (isNamed(one) || saysOtherThanStatus(status)));
+  const may_say = saysOtherThanStatus(status) ? PRODUCTS : NAMED_PRODUCTS;
+  const product = may_say.find((one) => saysSo(one, body, status));
   if (product !== undefined) return product.name;
   if (!saysOtherThanStatus(status)) return null;
   return (CAPTCHA.test(body) && !PASSWORD.test(body)) || saysWall(textOf(body, headers)) ? 'challenge' : null;
@@ -236,13 +237,13 @@ function looksLikeWall(html: string): boolean {
 }
 
 const UNNAMED: ReadonlySet<string> = new Set(['challenge', 'bot_policy', 'geo_block']);
-const isNamed = ({ name }: Product) => !UNNAMED.has(name);
+const NAMED_PRODUCTS = PRODUCTS.filter(({ name }) => !UNNAMED.has(name));
 /** Whether words that name no product may tell of a wall: a form on an honest error page may have a captcha, and on a 2xx page anything. */
 const saysOtherThanStatus = (status: number) => status >= 400 && !PLAIN_STATUSES.has(status);
 
 /** Whether a 2xx page is a product's challenge, which says nothing of the page behind it. */
 export function isChallengePage(html: string): boolean {
-  return PRODUCTS.some((product) => isNamed(product) && saysSo(product, html, 200));
+  return NAMED_PRODUCTS.some((product) => saysSo(product, html, 200));
 }
 
 function saysSo({ page, refusal, pair }: Product, html: string, status: number): boolean {
