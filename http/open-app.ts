@@ -22,6 +22,7 @@ import { openBackupProgress } from '../readmodels/operations/backups.ts';
 import { openMailTests } from '../readmodels/operations/mail-tests.ts';
 import { requestRebuild } from '../readmodels/projection-state.ts';
 import { openReadModels } from '../readmodels/read-models.ts';
+import { type WatchedCertificate, watchCertificates } from '../roles/certificates.ts';
 import { probeDependencies, within } from '../roles/dependencies.ts';
 import { giveRoleSigns, workOf } from '../roles/role-signs.ts';
 import type { Config } from '../settings/config.ts';
@@ -66,6 +67,8 @@ export interface OpeningParts
   /** `shared` counts for all processes, `own` for this one. */
   rates: { shared: RateCounters; own: RateCounters };
   registry: Registry;
+  /** Those that http watches. */
+  certificates: readonly WatchedCertificate[];
   /** Receives each error that no client caused. */
   fault: (error: unknown) => void;
 }
@@ -105,7 +108,7 @@ export async function openApp(config: Config, logger: Logger, opening: OpeningPa
 
 /** Opens the parts for groups of routes. `end` and `close` are those of the application. */
 async function openParts(config: Config, logger: Logger, opening: Omit<OpeningParts, 'fault'>) {
-  const { stores, identity, rates, registry, ...given } = opening;
+  const { stores, identity, rates, registry, certificates, ...given } = opening;
   const { log, documents, blobs } = stores;
   const now = Date.now;
   const log_id = () => identifyLog(log, 'process:http', now());
@@ -151,7 +154,10 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
   });
   const probed = probeDependencies(probesOf(config, blobs, identity), { signal: closing.signal });
   const status = openServiceStatus({ log, documents, roles, probed, now, ...readiness });
-  const signs = giveRoleSigns({ documents, role: 'http', data_dir: config.data_dir });
+  const signs = giveRoleSigns({
+    ...{ documents, role: 'http', data_dir: config.data_dir },
+    certificates: watchCertificates(certificates, { signal: closing.signal }),
+  });
   signs.say('working');
   const parts: Parts = {
     config,

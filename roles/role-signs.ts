@@ -5,6 +5,7 @@ import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { pause } from '../time/pause.ts';
+import type { CertificateSign } from './certificates.ts';
 import type { DependencyState } from './dependencies.ts';
 import type { ReportState, RoleState } from './holding.ts';
 import type { ManagerSign } from './managers.ts';
@@ -35,6 +36,8 @@ export interface RoleSign extends Document {
   work?: HandedOut | null;
   /** The process managers; null for a role that runs none. */
   managers?: ManagerSign[] | null;
+  /** Until when the certificates hold that the role watches. */
+  certificates?: CertificateSign[];
   /** What the continuous audit of the ledger knows; null for a role that runs none. */
   ledger_audit?: LedgerAuditSign | null;
 }
@@ -114,6 +117,7 @@ export interface GivingOptions {
   askQueue?: () => Promise<unknown>;
   dependencies?: () => DependencyState[];
   queue_depth?: () => number | null;
+  certificates?: () => CertificateSign[];
   /** The role's DATA_DIR. */
   data_dir?: string;
   every_ms?: number;
@@ -132,6 +136,7 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
     work: handed_out && withDepth(handed_out(), options.queue_depth?.() ?? null),
     managers: managers?.() ?? null,
     ledger_audit: audit?.() ?? null,
+    certificates: options.certificates?.() ?? [],
   });
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -271,6 +276,16 @@ export const workOf = (roles: Pick<RoleWatch, 'alive'>): HandedOut | null =>
 /** What the process that runs the process managers says of them; empty while none does. */
 export const managersOf = (roles: Pick<RoleWatch, 'alive'>): readonly ManagerSign[] =>
   roles.alive('processes').find(({ state, managers }) => state !== 'standing_by' && managers?.length)?.managers ?? [];
+
+/** The ends of certificates, each as the process sees it that sees the earliest. */
+export function certificatesOf(signs: readonly RoleSign[]): CertificateSign[] {
+  const earliest = new Map<string, CertificateSign>();
+  for (const one of signs.flatMap(({ certificates = [] }) => certificates)) {
+    const known = earliest.get(one.of);
+    if (known === undefined || one.ends_at < known.ends_at) earliest.set(one.of, one);
+  }
+  return [...earliest.values()].sort((a, b) => (a.ends_at < b.ends_at ? -1 : 1));
+}
 
 /** More than the roles of any deployment. */
 const MAX_SIGNS = 10_000;

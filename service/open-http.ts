@@ -15,6 +15,7 @@ import { keyOf } from './local-key.ts';
 import { openPayments } from './open-payments.ts';
 import { tlsFilesOf } from './store-tls.ts';
 import { type OpenBlobs, type OpeningOptions, openBlobs, openStores, whenThere } from './stores.ts';
+import { watchedCertificates } from './watched-certificates.ts';
 
 type Own = Pick<OpeningParts, 'public_url' | 'registry' | 'fault'>;
 
@@ -66,6 +67,7 @@ async function openOutside(config: Config, logger: Logger, { public_url }: Own) 
     ),
     payments: await openPayments(config, public_url),
     readProxyList: config.proxy_list_url === null ? null : openProxyListReader(config.proxy_list_url),
+    certificates: watchedCertificates(config, 'http'),
     checker_guard: createAddressGuard(config.checker_allow_addresses),
     webhook_guard: createAddressGuard(config.webhook_allow_addresses),
   };

@@ -8,6 +8,7 @@ import type { Queue } from '../checkers/queue.ts';
 import { WORK_SUBJECT } from '../checkers/work.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
+import { watchCertificates } from '../roles/certificates.ts';
 import {
   DependencyFault,
   measureDependency,
@@ -25,6 +26,7 @@ import type { RunRole, UsedDependency } from './roles/role.ts';
 import { type OpeningOptions, openBlobs, openQueue, openStores, type Stores } from './stores.ts';
 import type { ThreadStart } from './supervised-thread.ts';
 import { openTracing } from './tracing.ts';
+import { watchedCertificates } from './watched-certificates.ts';
 
 /** http runs in the process's first thread. */
 export type ThreadRole = Exclude<Role, 'http'>;
@@ -197,6 +199,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
     ...{ documents, role, ...(usesQueue(role) ? { askQueue } : {}) },
     dependencies: () => [...(usesQueue(role) ? [measured.state()] : []), ...(servers?.states() ?? [])],
     queue_depth: () => queue_depth,
+    certificates: watchCertificates(watchedCertificates(config, role), { signal }),
     data_dir: config.data_dir,
   });
   try {

@@ -5,8 +5,9 @@ import { mails } from '../../readmodels/mails.ts';
 import { backups } from '../../readmodels/operations/backups.ts';
 import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
+import { RENEWED_BEFORE_MS } from '../../roles/certificates.ts';
 import { troubleOf } from '../../roles/managers.ts';
-import { diskOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
+import { certificatesOf, diskOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT } from './command.ts';
@@ -78,6 +79,7 @@ async function documentFindings(documents: ReadDocuments): Promise<Finding[]> {
     ...ROLES.flatMap((role) => roleFindings(role, alive)),
     ...alive.flatMap(machineFindings),
     ...dependencyFindings(alive),
+    ...certificateFindings(alive),
     ...workFindings(alive),
     ...(await storedFindings(documents)),
   ];
@@ -141,6 +143,17 @@ function dependencyFindings(alive: readonly RoleSign[]): Finding[] {
       },
     ];
   });
+}
+
+function certificateFindings(alive: readonly RoleSign[]): Finding[] {
+  const now = Date.now();
+  return certificatesOf(alive)
+    .filter(({ ends_at }) => Date.parse(ends_at) - now < RENEWED_BEFORE_MS)
+    .map(({ of, ends_at }) => ({
+      wrong: `the certificate of ${of.replaceAll('_', /[A-Z]/.test(of) ? '_' : ' ')} ${Date.parse(ends_at) < now ? 'has ended' : 'ends'} at ${ends_at}`,
+      do: 'Renew it where it is made; restart the processes one after the other if it is a file of a setting.',
+      runbook: 'certificateends',
+    }));
 }
 
 function workFindings(alive: readonly RoleSign[]): Finding[] {

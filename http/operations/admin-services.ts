@@ -2,7 +2,7 @@
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { type ManagerSign, troubleOf } from '../../roles/managers.ts';
-import { SILENT_MS } from '../../roles/role-signs.ts';
+import { certificatesOf, SILENT_MS } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { routeOf } from '../frame/route.ts';
@@ -93,6 +93,14 @@ const Work = Type.Object({
   ),
 });
 
+const Certificate = Type.Object({
+  of: Type.String({
+    description:
+      'Whose it is: a dependency, `public_url`, or the setting that names its file, such as `NATS_CERT_FILE`.',
+  }),
+  ends_at: Time('Until when it holds.'),
+});
+
 const LedgerAudit = Type.Object(
   {
     violations: Count('All that it knows of.'),
@@ -143,6 +151,7 @@ const services = route({
           Type.Array(Follower, { description: 'Null while the log or the store of documents does not answer.' }),
         ),
         work: Nullable(Work),
+        certificates: Type.Array(Certificate, { description: 'Those that processes watch; the earliest end first.' }),
         ledger_audit: Nullable(LedgerAudit),
       }),
       example: {
@@ -177,6 +186,7 @@ const services = route({
           ...{ queue_depth: 12, jobs: 2, batches_in_flight: 40, urls_in_flight: 4000 },
           oldest_batch: { job_id: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11', age_seconds: 3.4 },
         },
+        certificates: [{ of: 'documents', ends_at: '2027-01-31T09:00:00.000Z' }],
         ledger_audit: {
           ...{ violations: 0, found: [], entries: 41_250, position: '0000000000184467' },
           ...{ began_at: '2026-01-31T00:00:00.000Z', completed_at: '2026-01-31T09:04:58.000Z' },
@@ -202,6 +212,7 @@ const services = route({
         log_position: found.head,
         followers: found.followers?.map(followerView) ?? null,
         work: workView(found),
+        certificates: certificatesOf(living(found)),
         ledger_audit: auditView(found),
       },
     };
@@ -239,6 +250,9 @@ function managerView(sign: ManagerSign) {
   const status = trouble === null ? 'ok' : wrong;
   return { name, status, trouble, failures, put_off, oldest_pending_seconds: seconds(oldest_pending_ms) };
 }
+
+const living = ({ processes }: ServiceStatus) =>
+  processes.flatMap(({ sign, silent_ms }) => (silent_ms !== null && silent_ms < SILENT_MS ? [sign] : []));
 
 /** What the process that hands out the work says of it; null while none does. */
 function workView({ processes }: ServiceStatus) {

@@ -8,6 +8,7 @@ import type { BackupDocument } from '../../readmodels/operations/backups.ts';
 import { within } from '../../roles/dependencies.ts';
 import { MANAGERS, type ManagerSign } from '../../roles/managers.ts';
 import {
+  certificatesOf,
   type DiskSign,
   type HandedOut,
   type LedgerAuditSign,
@@ -27,8 +28,10 @@ export interface WatchMetricsOptions {
   roles: RoleWatch;
   stores: Readiness['stores'];
   monotonic?: () => number;
+  now?: () => number;
 }
 
+const DAY_MS = 86_400_000;
 /** A store gets this long for an answer. */
 const ANSWER_MS = 1_500;
 /** Scrapes within this time share one answer, however many there are. */
@@ -102,7 +105,7 @@ const OF_AUDIT: readonly Metric<LedgerAuditSign>[] = [
 ];
 
 export function openWatchMetrics(registry: Registry, options: WatchMetricsOptions): void {
-  const { backups, roles, stores, monotonic = () => performance.now() } = options;
+  const { backups, roles, stores, monotonic = () => performance.now(), now = Date.now } = options;
   const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Values | Promise<Values>) =>
     openGauge(registry, { name, help, labelNames }, read);
   const followers = shared(options.followers, monotonic);
@@ -163,6 +166,12 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
     mails && shared(() => Promise.all(MAIL_STATES.map((status) => mails.count({ status }))), monotonic, SELDOM_MS);
   gauge('mails', 'Mails that are owed (due), sent, and dropped because nobody can receive them.', ['state'], async () =>
     ((await of_mails?.()) ?? []).map((number, n) => [{ state: MAIL_STATES[n]! }, number]),
+  );
+  gauge('certificate_days_left', 'Days until the certificate of a server or a file ends.', ['of'], () =>
+    certificatesOf(['http', ...WORKERS].flatMap((role) => roles.alive(role))).map(({ of, ends_at }) => [
+      { of },
+      (Date.parse(ends_at) - now()) / DAY_MS,
+    ]),
   );
   const apart = 'How far the clocks of the machines are apart from the one of this process, at the most.';
   gauge('service_clocks_apart_seconds', apart, [], () => roles.clocks_apart_ms() / 1000);

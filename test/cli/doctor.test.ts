@@ -71,6 +71,25 @@ test('the doctor tells what each process says: managers, servers that are away, 
   t.regex(found[1]!.do, /mails send/);
 });
 
+test('the doctor names certificates that end within two weeks, or have ended', async (t) => {
+  const { give, wrong } = await world(t);
+  const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString();
+  const [soon, ended] = [day(13), day(-1)];
+  const processes = give('processes', {
+    certificates: () => [
+      { of: 'event_log', ends_at: soon },
+      { of: 'NATS_CERT_FILE', ends_at: ended },
+      { of: 'documents', ends_at: day(15) },
+    ],
+  });
+  t.teardown(() => processes.stop());
+  const found = (await wrong()).filter(({ runbook }) => runbook === 'certificateends');
+  t.deepEqual(
+    found.map((one) => one.wrong),
+    [`the certificate of NATS_CERT_FILE has ended at ${ended}`, `the certificate of event log ends at ${soon}`],
+  );
+});
+
 test('the doctor says which store cannot be read', async (t) => {
   const { code, stdout } = await opsHere(['doctor'], { DATA_DIR: '/nowhere' });
   t.is(code, 1);

@@ -1,11 +1,15 @@
 // The runbook has an entry for each alert, its commands work, and what alerts and the dashboard ask for is there to be asked.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import test from 'ava';
 import { until } from '../support/behind.ts';
 import { runGuide } from '../support/guide.ts';
 import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
+import { GOOD, SERVER_KEY } from '../support/test-certificates.ts';
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 const alerts = [...read('monitoring/alerts.yml').matchAll(/^ +- alert: (\w+)$/gm)].map(([, name]) => name!);
@@ -58,7 +62,10 @@ function metricsOf(expression: string): string[] {
 }
 
 test('a running service has every metric that the alerts and the dashboard ask for', async (t) => {
-  const service = await startTestService();
+  // A server with a certificate: of the embedded stores none has one.
+  const smtp = createTlsServer({ key: SERVER_KEY, cert: GOOD }).listen(0, '127.0.0.1');
+  await once(smtp, 'listening');
+  const service = await startTestService({ SMTP_URL: `smtps://127.0.0.1:${(smtp.address() as AddressInfo).port}` });
   try {
     const dashboard = JSON.parse(read('monitoring/grafana/url-checker.json')) as {
       panels: { targets?: { expr: string }[] }[];
@@ -77,5 +84,6 @@ test('a running service has every metric that the alerts and the dashboard ask f
     await until(async () => (await lacking()).length === 0).catch(async () => t.deepEqual(await lacking(), []));
   } finally {
     await service.stop();
+    smtp.close();
   }
 });

@@ -30,7 +30,7 @@ export function Page() {
 }
 
 function Shown({ services }: { services: Services }) {
-  const { status, failed, version, uptime_seconds, at, dependencies, managers, processes } = services;
+  const { status, failed, version, uptime_seconds, at, dependencies, certificates, managers, processes } = services;
   return (
     <>
       <section class="card" aria-label="The service">
@@ -53,6 +53,12 @@ function Shown({ services }: { services: Services }) {
         <h2>Stores and senders</h2>
         <Table caption="Stores and senders" columns={DEPENDENCIES} items={dependencies} keyOf={({ name }) => name} />
       </section>
+      {certificates.length > 0 && (
+        <section class="section">
+          <h2>Certificates</h2>
+          <Table caption="Certificates" columns={CERTIFICATES} items={certificates} keyOf={({ of }) => of} />
+        </section>
+      )}
       <section class="section">
         <h2>Process managers</h2>
         <Table caption="Process managers" columns={MANAGERS} items={managers} keyOf={({ name }) => name} />
@@ -108,6 +114,11 @@ const DEPENDENCIES: readonly Column<Services['dependencies'][number]>[] = [
     cell: ({ latency_ms }) => (latency_ms === null ? '–' : `${latency_ms.toFixed(1)} ms`),
   },
   { label: 'Since', cell: ({ since }) => <Time at={since} /> },
+];
+
+const CERTIFICATES: readonly Column<Services['certificates'][number]>[] = [
+  { label: 'Of', cell: ({ of }) => (of === of.toUpperCase() ? <code>{of}</code> : words(of)) },
+  { label: 'Ends', cell: ({ ends_at }) => <Time at={ends_at} /> },
 ];
 
 const MANAGERS: readonly Column<Services['managers'][number]>[] = [
