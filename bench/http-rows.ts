@@ -49,7 +49,8 @@ export function readTarget(url: string, { path, as }: ReadRow, { token, key }: B
     nobody: {},
     browser: { accept: 'text/html,application/xhtml+xml' },
   };
-  return { method: 'GET', url: url + path, headers: headers[as] };
+  // Uncompressed, as the bare Koa answers.
+  return { method: 'GET', url: url + path, headers: { 'accept-encoding': 'identity', ...headers[as] } };
 }
 
 export interface WriteRow {
