@@ -65,9 +65,12 @@ const GOES_ON = /[/=&%]|\.[a-z0-9]{2,5}$/i;
 /** Whether the cell is one text to classify as it stands. */
 export const isPlain = (cell: string): boolean => PLAIN.test(cell);
 
-/** @example urlsInCell('see https://a.example/').texts // ['https://a.example/'] */
-export function urlsInCell(cell: string): CellUrls {
-  if (PLAIN.test(cell)) return { texts: [cell], is_prose: false };
+/**
+ * `continues`: the cell is a line that goes on with a sentence, and so may end it.
+ * @example urlsInCell('see https://a.example/').texts // ['https://a.example/']
+ */
+export function urlsInCell(cell: string, continues = false): CellUrls {
+  if (!continues && PLAIN.test(cell)) return { texts: [cell], is_prose: false };
   const text = visible(cell);
   if (FORMULA.test(text)) {
     const link = TEXT_ARGUMENT.exec(text)?.[1] ?? INNER_ARGUMENT.exec(text)?.[1];
@@ -76,7 +79,7 @@ export function urlsInCell(cell: string): CellUrls {
   const strings = stringsOfJson(text);
   if (strings !== null) return { texts: strings, is_prose: false };
   const bare = withoutMarkdown(unescaped(text).split('\n').map(withoutBullet).join('\n'));
-  const spans = spansOf(bare);
+  const spans = spansOf(bare, continues);
   if (spans.length === 1 && spans[0]!.start === 0) return single(bare, spans[0]!);
   return spans.length === 0 ? withoutScheme(bare) : several(bare, spans);
 }

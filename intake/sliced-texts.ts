@@ -20,10 +20,12 @@ export interface CellReading {
 
 type Text = Omit<Cell, 'row' | 'column'>;
 
-/** The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. */
-export function* slicedTexts(cell: string, reading: CellReading): Generator<readonly Text[]> {
+/**
+ * The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. `continues`: as for `urlsInCell`.
+ */
+export function* slicedTexts(cell: string, reading: CellReading, continues = false): Generator<readonly Text[]> {
   if (cell.length <= SLICE_CHARS) {
-    const { texts, is_unclear, without_scheme = [] } = urlsInCell(cell);
+    const { texts, is_unclear, without_scheme = [] } = urlsInCell(cell, continues);
     if (is_unclear && !reading.has_notes) yield [{ value: cell, refused: 'space_in_url' }];
     else {
       yield texts.map((value) => textOf(value, reading));

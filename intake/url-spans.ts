@@ -52,10 +52,13 @@ const TEMPLATE = /(?:\{\{[^{}\n]{0,80}\}\}|\{%[^{}\n]{0,80}%\}|\$\{[^{}\n]{0,80}
 const ENDS_SENTENCE = ".,;:!?|'*`\\";
 const ENDS_ITEM = ',;|\\';
 
-/** The URLs with `http://`, `https://` or `www.` in a text, in order, but not those inside of other URLs. */
-export function spansOf(text: string): Span[] {
+/**
+ * The URLs with `http://`, `https://` or `www.` in a text, in order, but not those inside of other URLs. A text that is one word is a URL as
+ * it stands, unless it `continues` a sentence.
+ */
+export function spansOf(text: string, continues = false): Span[] {
   const spans: Span[] = [];
-  const context = new Context(text);
+  const context = new Context(text, !continues && !/\s/.test(text));
   SCHEME_OR_WWW.lastIndex = 0;
   for (let found = SCHEME_OR_WWW.exec(text); found; found = SCHEME_OR_WWW.exec(text)) {
     const start = found.index;
@@ -73,7 +76,7 @@ export function spansOf(text: string): Span[] {
 class Context {
   /** The place up to which the text has been read. */
   at = 0;
-  /** Whether the whole text is one word. */
+  /** Whether the whole text is one word, which ends no sentence. */
   readonly is_word: boolean;
   /** The closing brackets that are still to come. */
   readonly #open = new Map<string, number>();
@@ -81,9 +84,9 @@ class Context {
   #underscore_at = -1;
   readonly #text: string;
 
-  constructor(text: string) {
+  constructor(text: string, is_word: boolean) {
     this.#text = text;
-    this.is_word = !/\s/.test(text);
+    this.is_word = is_word;
   }
 
   readTo(start: number): void {

@@ -164,3 +164,20 @@ test('a link in a formula of a workbook is found in another formula', async (t) 
   const cell = `<row><c t="str"><f>IF(1=1,HYPERLINK("${A}","x"),"")</f><v>x</v></c></row>`;
   t.deepEqual(await valuesOf(t, 'x.xlsx', await workbook({ sheets: [inlineRow('url') + cell] })), [A]);
 });
+
+for (const [kind, before, ending] of [
+  ['a sentence', 'Translations are available at', '.'],
+  ['a sentence in brackets', 'It is answered elsewhere (see', ').'],
+  ['a part of a sentence', 'There is more of it, as told in', ','],
+] as const) {
+  test(`a line of its own in prose ends ${kind}, and not its URL`, async (t) => {
+    const text = `${before}\n${A}${ending}\nand on other pages, which are not named here.\n`;
+    t.deepEqual(await valuesOf(t, 'x.md', text), [A]);
+  });
+}
+
+test('a URL that begins a paragraph of its own, or follows a heading, keeps its end', async (t) => {
+  const inc = 'https://en.wikipedia.org/wiki/Apple_Inc.';
+  const text = `Some words of prose, which end here.\n${inc}\n\n${inc}?\n\n# My links\n${inc}x\n`;
+  t.deepEqual(await valuesOf(t, 'x.md', text), [inc, `${inc}?`, `${inc}x`]);
+});
