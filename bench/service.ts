@@ -26,7 +26,10 @@ export interface BenchService {
 export async function environmentOfStart(): Promise<Record<string, string>> {
   const { scripts } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
   const [variables, options] = (scripts.start as string).split(' node ');
-  const set = variables!.split(' ').map((variable) => variable.split('=') as [string, string]);
+  const set = variables!
+    .replace('exec env ', '')
+    .split(' ')
+    .map((variable) => variable.split('=') as [string, string]);
   const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${options!.split(' ').slice(0, -1).join(' ')}`;
   return { ...Object.fromEntries(set), NODE_OPTIONS };
 }

@@ -1,8 +1,10 @@
 // A Node that is too old ends each program of package.json with one sentence, not with a stack.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { freePort } from './support/free-port.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
@@ -35,4 +37,19 @@ test('every program of package.json looks at its Node first', (t) => {
     if (script.includes('.ts')) t.regex(script, / --import \.\/(?:boot|runtime)\.js /, name);
     else t.regex(script, /^(?:ava|biome|echo)\b/, name);
   }
+});
+
+test('the program of a script ends with the npm that runs it', async (t) => {
+  // Without `exec` the shell between npm and the program ends alone, and leaves the program running.
+  for (const [name, script] of Object.entries(scripts)) {
+    if (/ (?:cli\/|main\.ts)/.test(script)) t.regex(script, /^exec /, name);
+  }
+  const npm = spawn('npm', ['run', '-s', 'sample', '--', '--port', String(await freePort())], { cwd: ROOT });
+  const [line] = await once(npm.stdout.setEncoding('utf8'), 'data');
+  const site = /http:\/\/[\d.:]+\d/.exec(line)![0];
+  t.is((await fetch(site, { headers: { connection: 'close' } })).status, 200);
+  npm.kill();
+  // Its output ends when the last process that has it ends.
+  await once(npm, 'close');
+  await t.throwsAsync(fetch(site));
 });
