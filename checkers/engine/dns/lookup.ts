@@ -161,8 +161,8 @@ export class DnsLookup {
  * @example candidates('box', { search: ['lan.example'], ndots: 1 }) // ['box.lan.example', 'box']
  */
 export function candidates(name: string, { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>): string[] {
-  // Names under .onion are not for DNS (RFC 7686).
-  if (name.endsWith('.onion')) return [];
+  // DNS has no names under .onion (RFC 7686) and .invalid (RFC 6761), so no server has to answer for them.
+  if (/\.(?:onion|invalid)$/.test(name)) return [];
   const dots = name.split('.').length - 1;
   const suffixed = dots < ndots ? search.map((suffix) => `${name}.${suffix}`) : [];
   return (dots === 0 ? [...suffixed, name] : [name, ...suffixed]).filter(fitsMessage);

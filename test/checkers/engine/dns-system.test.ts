@@ -104,6 +104,7 @@ test('a name is asked for under the search list by its dots', (t) => {
     ['a.box', 1, ['a.box']],
     ['a.box', 2, ['a.box', 'a.box.lan.example', 'a.box.corp.example']],
     ['secret.onion', 5, []],
+    ['bookshop.invalid', 5, []],
     [
       `${'x'.repeat(63)}.${'y'.repeat(63)}.${'z'.repeat(63)}.${'w'.repeat(58)}`,
       15,
