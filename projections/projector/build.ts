@@ -141,7 +141,9 @@ async function buildNext(options: BuildOptions, projection: Projection): Promise
     live,
     made.map(({ name }) => name),
   );
-  logger.info({ projection: projection.name, ...next }, 'building a read model');
+  // A first start has nothing to read, and builds each of them: the operator's log names builds that take time.
+  const level = fence.state.checkpoint === BEGINNING ? 'debug' : 'info';
+  logger[level]({ projection: projection.name, ...next }, 'building a read model');
   const target: Target = { projection, generation: next.generation, counter: 'next.parked' };
   let checkpoint = next.checkpoint;
   const small_parts = next.builders.length > 1 ? SMALL_PARTS : 0;
@@ -165,7 +167,7 @@ async function buildNext(options: BuildOptions, projection: Projection): Promise
   await passBeside();
   const verified = await verify(options, target, atOnePosition);
   await atOnePosition((commit) => flip(fence, commit, { target, at: checkpoint, verified }));
-  logger.info({ projection: projection.name, generation: next.generation }, 'a read model was built and is live');
+  logger[level]({ projection: projection.name, generation: next.generation }, 'a read model was built and is live');
 }
 
 /** Compares the live documents with those of the target, when somebody has asked for it. */

@@ -320,3 +320,20 @@ test('other users of the machine cannot read a new data folder', async (t) => {
   await prepareDataDir({ data_dir, ...OPEN }, pino({ enabled: false }));
   t.is((await stat(data_dir)).mode & 0o777, 0o700);
 });
+
+test.serial(
+  'the log of a first start says where the service is, and not how each empty read model is made',
+  async (t) => {
+    const child = start({ DATA_DIR: await folderOf(t), LOG_LEVEL: 'info' });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (piece: string) => (said += piece));
+    await until(() => said.includes('"the service runs"'));
+    const { url } = JSON.parse(said.split('\n').find((line) => line.includes('"the service runs"'))!) as {
+      url: string;
+    };
+    await until(async () => (await fetch(`${url}/readyz`)).ok);
+    child.kill();
+    await once(child, 'exit');
+    t.notRegex(said, /read model/);
+  },
+);
