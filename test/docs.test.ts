@@ -61,6 +61,20 @@ for (const file of documents) {
   });
 }
 
+/** What the pages for people at the console set in bold, and the console shows. */
+for (const file of ['docs/tutorials/first-spreadsheet.md', 'docs/console.md']) {
+  test(`the console has the buttons and links that ${file} names`, async (t) => {
+    const web = await Array.fromAsync(glob('web/**/*.{ts,tsx}', { cwd: root }));
+    const shown = web.map((name) => read(name)).join('\n');
+    const names = [...prose(file).matchAll(/\*\*([^*]+)\*\*/g)].map(([, name]) => name!);
+    t.true(names.length > 2);
+    t.deepEqual(
+      names.filter((name) => !shown.includes(name)),
+      [],
+    );
+  });
+}
+
 test('the check finds a broken link', (t) => {
   const file = 'docs/architecture.md';
   t.true(linksOf(file).length > 5);

@@ -11,7 +11,8 @@ import { signInLink } from '../../cli/sign-in-link.ts';
 import { startTestService, type TestService } from './service.ts';
 import { type Answer, openSite, type Site } from './sites.ts';
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-headless-shell'];
+const CHROMIUM = process.env.CHROMIUM ?? PATHS.find((path) => existsSync(path)) ?? PATHS[0]!;
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 /** As long as `until`: a busy machine may take a minute for a page, and what never comes still ends the test. */
 const WAIT_MS = 280_000;

@@ -68,6 +68,29 @@ test('the page of a job says how many URLs are in flight', async (t) => {
   t.is(await shown.getByText('in flight').count(), 0);
 });
 
+test('a second column of URLs that is left out is named before the job starts', async (t) => {
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  const rows = Array.from({ length: 9 }, (_, n) => `${site.url}/${n},${n === 0 ? `${site.url}/logo` : ''}`);
+  const buffer = Buffer.from(`Website,Logo\n${rows.join('\n')}\n`);
+  await page.getByLabel('Drop a file here').setInputFiles({ name: 'two.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('URLs in other columns are left out: B: Logo.').waitFor();
+  await page.getByLabel('Column').selectOption('All columns with URLs');
+  await page.getByRole('button', { name: 'Check 10 URLs' }).waitFor();
+  t.is(await page.getByText('are left out: B').count(), 0);
+});
+
+test('each verdict leads to its results', async (t) => {
+  const user = newUser();
+  const page = await service.open(t, `/jobs/${await endedJob(user)}`, { user });
+  await page.getByRole('link', { name: 'Broken', exact: true }).click();
+  await page.getByText(/^[1-9]\d* results?$/).waitFor();
+  await row(page, '/status/404').waitFor();
+  t.is(await page.getByLabel('Verdict').inputValue(), 'broken');
+  await page.getByLabel('Verdict').selectOption('Soft 404');
+  await page.getByText('No result passes these filters').waitFor();
+  t.true(page.url().endsWith('?verdict=soft_404'));
+});
+
 test('a dropped file is taken, and its other column can be chosen', async (t) => {
   const page = await service.open(t, '/jobs/new', { user: newUser() });
   const csv = `a,b\n${site.url}/a,${site.url}/1\n${site.url}/b,${site.url}/2\n`;

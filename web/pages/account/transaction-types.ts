@@ -9,11 +9,11 @@ export const TRANSACTION_LABELS: Readonly<Record<TransactionType, string>> = {
   subscription: 'Plan',
   trial: 'Trial',
   reservation: 'Reserved for a job',
-  refund: 'Back from a job',
+  refund: 'Refund from a job',
   release: 'Reservation undone',
   adjustment: 'Correction',
   expiry: 'Expired',
-  reversal: 'Payment taken back',
+  reversal: 'Refunded or disputed payment',
   restoration: 'Payment restored',
   recovery: 'Paid off credits owed',
 };

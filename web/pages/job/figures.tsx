@@ -7,8 +7,6 @@ import { VERDICTS } from '../../ui/verdicts.ts';
 
 type Stats = AnswerOf<'GET /jobs/{job_id}/stats'>;
 
-/** The filter that has the results of a verdict, where one has exactly them. */
-const GROUP_OF: Readonly<Record<string, string>> = { unreachable: 'unreachable' };
 const WORST = 6;
 
 export function Figures({ stats }: { stats: Stats }) {
@@ -18,7 +16,7 @@ export function Figures({ stats }: { stats: Stats }) {
     name,
     label,
     count: stats.verdicts[name] ?? 0,
-    href: GROUP_OF[name] && to(path, { status_group: GROUP_OF[name] }),
+    href: to(path, { verdict: name }),
   }));
   return (
     <div class="figures-grid">

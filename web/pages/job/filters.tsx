@@ -6,11 +6,17 @@ import { Check } from '../../ui/check.tsx';
 import { ANY, SelectField, TextField } from '../../ui/field.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
+import { VERDICTS } from '../../ui/verdicts.ts';
 
-type Group = NonNullable<Given<'GET /jobs/{job_id}/results'>['status_group']>;
+type Asked = Given<'GET /jobs/{job_id}/results'>;
+type Group = NonNullable<Asked['status_group']>;
+type Verdict = NonNullable<Asked['verdict']>;
 const GROUPS = namesOf<Group>({ '2xx': 1, '3xx': 1, '4xx': 1, '5xx': 1, broken: 1, unreachable: 1 });
+/** `broken` is a verdict, and the name of a wider group: the group is called by the field of the results that it asks for. */
+const GROUP_LABELS: Readonly<Partial<Record<Group, string>>> = { broken: 'is_broken' };
 
 export interface Filter {
+  verdict?: Verdict;
   status_group?: Group;
   status_codes?: string;
   non_2xx?: boolean;
@@ -21,6 +27,7 @@ export interface Filter {
 export function filterIn(query: URLSearchParams): Filter {
   const codes = query.get('status_codes')?.match(/\b[1-9]\d\d\b/g);
   return {
+    verdict: VERDICTS.find(({ name }) => name === query.get('verdict'))?.name,
     status_group: GROUPS.find((name) => name === query.get('status_group')),
     status_codes: codes?.join(',') || undefined,
     non_2xx: query.get('non_2xx') === 'true' || undefined,
@@ -29,6 +36,7 @@ export function filterIn(query: URLSearchParams): Filter {
 }
 
 export const NO_FILTER = {
+  verdict: undefined,
   status_group: undefined,
   status_codes: undefined,
   non_2xx: undefined,
@@ -54,9 +62,21 @@ export function Filters({ job_id, version }: { job_id: string; version: string }
         onInput={(text) => change({ url_contains: text })}
       />
       <SelectField
+        label="Verdict"
+        value={filter.verdict ?? ''}
+        options={[ANY, ...VERDICTS.map(({ name, label }) => ({ value: name, label }))]}
+        onChange={(verdict) => change({ verdict })}
+      />
+      <SelectField
         label="Status"
         value={filter.status_group ?? ''}
-        options={[ANY, ...GROUPS.map((name) => ({ value: name, label: `${name} ${countOf(groups.get(name) ?? 0)}` }))]}
+        options={[
+          ANY,
+          ...GROUPS.map((name) => ({
+            value: name,
+            label: `${GROUP_LABELS[name] ?? name} ${countOf(groups.get(name) ?? 0)}`,
+          })),
+        ]}
         onChange={(status_group) => change({ status_group })}
       />
       <SelectField

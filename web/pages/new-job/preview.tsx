@@ -20,6 +20,7 @@ export function Preview({ analysis, place, onPlace, onStart, is_busy }: PreviewP
     <>
       <section class="card">
         <Found analysis={analysis} place={place} onPlace={onPlace} />
+        <LeftColumns analysis={analysis} place={place} />
         {analysis.warnings.map(({ code, message }) => (
           <p key={code} class="notice">
             {message}
@@ -56,7 +57,7 @@ function Shortage({ cost, balance }: { cost: number; balance: number }) {
 const KINDS = [
   { name: 'valid', label: 'Valid', what: 'checked' },
   { name: 'missing_prefix', label: 'Fixable', what: 'checked with https:// before them' },
-  { name: 'blocked', label: 'Blocked', what: 'left out: their domain is on the blocklist' },
+  { name: 'blocked', label: 'Blocklisted', what: 'left out: their domain is on the blocklist' },
   { name: 'invalid', label: 'Invalid', what: 'left out: no valid URL' },
 ] as const;
 
@@ -83,8 +84,6 @@ function Found({ analysis, place, onPlace }: Pick<PreviewProps, 'analysis' | 'pl
 function PlaceFields({ analysis, place, onPlace }: Pick<PreviewProps, 'analysis' | 'place' | 'onPlace'>) {
   const takes_all = place.column === ALL_COLUMNS;
   const { column, other_columns, sheet_name, other_sheets } = analysis;
-  const label = ({ letter, name }: { letter: string; name: string | null }) =>
-    name === null ? `Column ${letter}` : `${letter}: ${name}`;
   const sheet = sheet_name ?? undefined;
   const sheets = [...new Set([sheet_name ?? '', ...other_sheets.map((other) => other.sheet_name)])];
   return (
@@ -94,7 +93,7 @@ function PlaceFields({ analysis, place, onPlace }: Pick<PreviewProps, 'analysis'
           label="Column"
           value={takes_all ? ALL_COLUMNS : column.letter}
           options={[
-            ...[column, ...other_columns].map((one) => ({ value: one.letter, label: label(one) })),
+            ...[column, ...other_columns].map((one) => ({ value: one.letter, label: labelOf(one) })),
             { value: ALL_COLUMNS, label: 'All columns with URLs' },
           ]}
           onChange={(letter) => onPlace({ column: letter, sheet })}
@@ -109,11 +108,22 @@ function PlaceFields({ analysis, place, onPlace }: Pick<PreviewProps, 'analysis'
         />
       )}
       {other_columns.length === 0 && other_sheets.length === 0 && column.name !== null && (
-        <small>URLs from {label(column)}</small>
+        <small>URLs from {labelOf(column)}</small>
       )}
     </div>
   );
 }
+
+/** A list with several columns of URLs is read by one of them unless its owner says otherwise: said where no warning says it. */
+function LeftColumns({ analysis: { other_columns, warnings }, place }: Pick<PreviewProps, 'analysis' | 'place'>) {
+  const is_said = warnings.some(({ code }) => code === 'several_columns');
+  if (other_columns.length === 0 || is_said || place.column !== undefined) return null;
+  const names = other_columns.map(labelOf).join(', ');
+  return <p class="notice">URLs in other columns are left out: {names}. Choose one under “Column”, or all of them.</p>;
+}
+
+const labelOf = ({ letter, name }: { letter: string; name: string | null }) =>
+  name === null ? `Column ${letter}` : `${letter}: ${name}`;
 
 function Samples({ analysis }: Pick<PreviewProps, 'analysis'>) {
   return (
