@@ -11,7 +11,9 @@ const USER = 'mcp';
 readWords({}, USAGE);
 const { URL_CHECKER_URL: url, URL_CHECKER_API_KEY: key } = process.env;
 if (url !== undefined && (!URL.canParse(url) || !key)) {
-  process.stderr.write(`URL_CHECKER_URL wants a URL, and with it URL_CHECKER_API_KEY wants an API key.\n${USAGE}\n`);
+  process.stderr.write(
+    `URL_CHECKER_URL must be a URL, and URL_CHECKER_API_KEY an API key of that service.\n${USAGE}\n`,
+  );
   process.exit(2);
 }
 await (url === undefined ? overOwnService() : passMessages(url, key!, process.stdin, process.stdout));

@@ -81,7 +81,9 @@ export async function openInputs(
         }
         if (unread > 0)
           notes.push(
-            `${input.path}: ${unread} JSON, XML or gzip files are not read; name those that hold URLs to check.`,
+            unread === 1
+              ? `${input.path}: 1 JSON, XML or gzip file is not read; name it if it holds URLs to check.`
+              : `${input.path}: ${unread} JSON, XML or gzip files are not read; name those that hold URLs to check.`,
           );
       } else {
         folder = await mkdtemp(join(tmpdir(), 'url-checker-'));

@@ -10,7 +10,7 @@ const MOST_ROWS = 300;
 export function* markdownOf(checked: Checked): Generator<string> {
   const { fail_on, counts, verdicts } = checked;
   const failing = countOf(checked, fail_on);
-  yield `## ${failing === 0 ? 'No URL fails' : `${count(failing)} of ${count(counts.completed_urls)} URLs fail`}\n\n`;
+  yield `## ${failing === 0 ? 'No URL fails' : `${count(failing)} of ${count(counts.completed_urls)} URLs ${failing === 1 ? 'fails' : 'fail'}`}\n\n`;
   yield '| verdict | URLs | |\n|---|--:|---|\n';
   for (const verdict of VERDICTS) {
     const urls = verdicts[verdict] ?? 0;

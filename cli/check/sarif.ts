@@ -12,7 +12,7 @@ const ROOT_ID = 'ROOT';
 
 export function* sarifOf(checked: Checked): Generator<string> {
   const { fail_on } = checked;
-  const rules = VERDICTS.map((id) => ({ id, shortDescription: { text: `The URL ${VERDICT_MEANINGS[id]}.` } }));
+  const rules = VERDICTS.map((id) => ({ id, shortDescription: { text: `${id}: ${VERDICT_MEANINGS[id]}` } }));
   const driver = { name: 'url-checker', rules };
   const root = pathToFileURL(`${rootFolder()}/`).href;
   yield `{"$schema":${JSON.stringify(SCHEMA)},"version":"2.1.0","runs":[{"tool":${JSON.stringify({ driver })},`;

@@ -58,7 +58,7 @@ export const paymentsReconcile: Command = {
 
 function sinceOf(run: Run): number {
   const point = pointOf(run, 'since', 'start');
-  if (point === null || !('time' in point)) throw new UsageError('--since wants a time or a day');
+  if (point === null || !('time' in point)) throw new UsageError('--since must be a time or a day');
   if (point.time < Date.now() - KEPT_DAYS * DAY_MS) {
     run.err.write(`the provider keeps events for ${KEPT_DAYS} days: compare older payments on its own pages\n`);
   }

@@ -128,7 +128,7 @@ test('a folder stands for the documents and tables in it, a glob for what it mat
     whole.urls.map((one: string) => one.split(' ')[0]),
     ['/soft/a', '/soft/b', '/soft/c', '/soft/d'],
   );
-  t.regex(whole.stderr, /docs: 1 JSON, XML or gzip files are not read/);
+  t.regex(whole.stderr, /docs: 1 JSON, XML or gzip file is not read/);
   const some = async (...args: string[]) => (await found(world, ...args)).urls.map((one: string) => one.split(' ')[0]);
   t.deepEqual(await some(docs, '--exclude', 'drafts', '--exclude', '*.csv'), ['/soft/a', '/soft/b']);
   t.deepEqual(await some(docs, '--exclude', `${origin}/soft/a`, '--exclude', `${origin}/*/d`), ['/soft/b', '/soft/c']);

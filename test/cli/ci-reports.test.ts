@@ -62,6 +62,8 @@ test('SARIF is valid, and has each failing URL at its line', async (t) => {
     ],
   );
   for (const { ruleId, ruleIndex } of results) t.is(tool.driver.rules[ruleIndex].id, ruleId);
+  // A code host shows it as the heading of the rule.
+  t.is(tool.driver.rules.at(-1).shortDescription.text, 'unreachable: no answer');
   const [{ physicalLocation }] = results[0].locations;
   t.like(physicalLocation, { artifactLocation: { uri: 'docs/a%20b.md' }, region: { startLine: 3 } });
   t.is(results.at(-1).locations, undefined);
@@ -115,7 +117,7 @@ test('the action runs the check of a package, and writes the summary, annotation
   const { status, stdout, stderr } = await run({});
   t.is(status, 1, stderr);
   t.regex(stdout, /::error file=links\.md,line=1,/);
-  t.regex(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8'), /1 of 1 URLs fail/);
+  t.regex(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8'), /1 of 1 URLs fails\n/);
   t.true(isSarif(JSON.parse(readFileSync(join(folder, 'links.sarif'), 'utf8'))));
   t.regex(readFileSync(env.GITHUB_OUTPUT, 'utf8'), /^sarif=links\.sarif$/m);
   t.is((await run({ INPUT_FAIL_ON: 'none' })).status, 0);
@@ -135,6 +137,16 @@ test('the action runs the check of a package, and writes the summary, annotation
   const before = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
   t.is((await run({ INPUT_PATHS: '-no-option.md', INPUT_SARIF: '' })).status, 2);
   t.is(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8'), before);
+
+  // Without a version there is no package to fetch, from whoever has its name: the action runs itself.
+  const npm = `#!/bin/sh\necho "$@" > "${folder}/npm-was-told"\n`;
+  await writeFile(join(folder, 'npm'), npm, { mode: 0o755 });
+  await writeFile(join(folder, 'npx'), '#!/bin/sh\nexit 7\n', { mode: 0o755 });
+  const itself = { INPUT_VERSION: '', GITHUB_ACTION_PATH: root };
+  t.is((await run(itself)).status, 1);
+  t.is((await run({ ...itself, INPUT_FAIL_ON: 'none' })).status, 0);
+  t.true(readFileSync(join(folder, 'npm-was-told'), 'utf8').startsWith(`ci --prefix ${root} --omit=dev`));
+  t.regex(action, / version:\n.*\n +default: ''\n/);
 });
 
 async function spawnAsync(program: string, args: readonly string[], env: NodeJS.ProcessEnv, cwd: string) {

@@ -90,6 +90,6 @@ test('a URL without a key ends with a sentence', async (t) => {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said = (await child.stderr.toArray()).join('');
-  t.regex(said, /^URL_CHECKER_URL wants a URL, and with it URL_CHECKER_API_KEY wants an API key\./);
+  t.regex(said, /^URL_CHECKER_URL must be a URL, and URL_CHECKER_API_KEY an API key of that service\./);
   t.is(child.exitCode ?? (await new Promise((resolve) => child.once('exit', resolve))), 2);
 });
