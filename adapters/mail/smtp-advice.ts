@@ -29,7 +29,7 @@ export function smtpAdvice(error: SmtpError, { server, from }: { server: string;
     return `${server} takes mails over TLS alone. Take smtps:// for port 465, or smtp:// with a port where it offers STARTTLS, usually 587.${said}`;
   if (code === 'EAUTH' || command?.startsWith('AUTH'))
     return `${server} refuses the user or the password of SMTP_URL. Correct them; %-encode what is no letter or digit.${said}`;
-  if (code === 'ENOAUTH') return `${server} wants a user and a password: write them into SMTP_URL.`;
+  if (code === 'ENOAUTH') return `${server} needs a user and a password: write them into SMTP_URL.`;
   if (code === 'ETLS' || OF_CERTIFICATE.test(message))
     return `TLS with ${server} fails: ${message}. Take smtps:// for port 465, smtp:// for 587 and 25, and the name that its certificate has.`;
   if (isPutOff(error)) return `${server} works, and takes this mail later: the service tries again by itself.${said}`;

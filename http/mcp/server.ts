@@ -76,6 +76,8 @@ async function answerCall(
 
 /** In the place of a job's id where credits lacked for any. What a client makes of the state gives it no more than its arguments do. */
 const NO_JOB = 'none';
+/** More would fill the context of a model with one fault of a long list. */
+const MOST_PROBLEMS = 10;
 
 async function called(
   sdk: typeof Sdk,
@@ -101,8 +103,10 @@ async function calledAgain(name: string, job_id: string, is_resumed: boolean, as
 function failed(error: HttpError, hint: string) {
   const retry_s = error.headers['retry-after'] ?? error.headers['Retry-After'];
   const later = retry_s === undefined ? '' : ` Call again in ${retry_s} s.`;
+  const others = error instanceof ValidationError ? error.problems.slice(1, MOST_PROBLEMS) : [];
+  const lines = others.map(({ loc, msg }) => `\n${loc.join('.')}: ${msg}`);
   return {
-    content: [{ type: 'text' as const, text: `${error.message}${hint}${later}` }],
+    content: [{ type: 'text' as const, text: `${error.message}${hint}${later}${lines.join('')}` }],
     structuredContent: PUBLIC.errorBody(error) as Record<string, unknown>,
     isError: true,
   };

@@ -61,7 +61,7 @@ const ADVICE: Readonly<Record<Verdict, string>> = {
   blocked: 'Open it in a browser, and do not remove it for this.',
   unreachable: 'Correct the link or remove it.',
 };
-const WANTS_LOGIN = 'The page wants a login or refuses programs: look at it in a browser.';
+const WANTS_LOGIN = 'The page needs a login or refuses programs: look at it in a browser.';
 const MAY_PASS = 'The failure may pass: check it again later before you remove anything.';
 
 /** What was found of a URL, what its verdict rests on, and what to do about it. */

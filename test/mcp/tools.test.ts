@@ -90,6 +90,11 @@ test('errors in arguments are explained, and a job of another user is not found'
     ['check_urls', { urls: [] }, /^arguments\.urls: /],
     ['check_urls', { urls: 'x' }, /^arguments\.urls: must be array$/],
     ['check_urls', { urls: ['not a url'] }, /There is no URL to check/],
+    [
+      'check_urls',
+      { urls: ['http://10.0.0.1/'] },
+      /"http:\/\/10\.0\.0\.1\/" is a private or reserved address.*CHECKER_ALLOW_ADDRESSES/,
+    ],
     ['check_urls', { urls: ['http://a.example/'], wait_seconds: 46 }, /^arguments\.wait_seconds: must be at most 45$/],
     ['get_results', { job_id: 'x', verdicts: 'ok' }, /^arguments\.verdicts: unknown field; allowed: /],
   ] as const;
