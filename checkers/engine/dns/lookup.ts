@@ -26,6 +26,8 @@ const BURST_NAMES = 64;
 /** A query frees its place in the burst after this long, answered or not. */
 const BURST_MS = 500;
 const HOSTS_TTL_S = 300;
+/** DNS has no names under these (RFC 7686, RFC 6761), so no server has to answer for them. */
+const NO_DNS = ['.onion', '.invalid'];
 
 interface AskedName {
   /** The names to ask for, in order. */
@@ -161,8 +163,7 @@ export class DnsLookup {
  * @example candidates('box', { search: ['lan.example'], ndots: 1 }) // ['box.lan.example', 'box']
  */
 export function candidates(name: string, { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>): string[] {
-  // DNS has no names under .onion (RFC 7686) and .invalid (RFC 6761), so no server has to answer for them.
-  if (/\.(?:onion|invalid)$/.test(name)) return [];
+  if (NO_DNS.some((suffix) => name.endsWith(suffix))) return [];
   const dots = name.split('.').length - 1;
   const suffixed = dots < ndots ? search.map((suffix) => `${name}.${suffix}`) : [];
   return (dots === 0 ? [...suffixed, name] : [name, ...suffixed]).filter(fitsMessage);
