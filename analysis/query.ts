@@ -90,6 +90,7 @@ async function* answersOf(
   });
   if (statements === null || statements.count === 0) throw new SqlError('there is no statement');
   if (statements.count > 1) loader.expect(sql);
+  await loader.ask(statements.count);
   const given = new Set<string>();
   for (let n = 0; n < statements.count; n += 1) {
     await loader.fillFor(sql, n);
@@ -147,6 +148,9 @@ class Loader {
   readonly #notice: (text: string) => void;
   /** Tables that exist behind their views. */
   readonly #made = new Set<string>();
+  /** Those of them that are made of their rows at each question; null where all are stored. */
+  #unstored: Table[] | null = [];
+  #questions = 0;
   /** Types of rows that are in `staged`; null for all events. */
   readonly #staged = new Set<string | null>();
   #expected: readonly string[] = [];
@@ -170,6 +174,19 @@ class Loader {
     this.#expected = EVENT_VIEWS.filter((name) => words.has(name.toLowerCase()));
   }
 
+  /** From the second statement on, tables are stored when they are first read, since several read them. */
+  async ask(statements: number): Promise<void> {
+    const { run } = this.#database;
+    this.#questions += statements;
+    if (this.#questions < 2) return;
+    for (const { name } of this.#unstored ?? []) {
+      const made = 'loaded.made_';
+      await run(`CREATE TABLE ${made} AS FROM ${behind(name)}; DROP VIEW ${behind(name)}`);
+      await run(`ALTER TABLE ${made} RENAME TO ${quoted(name)}`);
+    }
+    this.#unstored = null;
+  }
+
   /** Fills the tables that a statement reads: DuckDB itself names them, one after the other, as tables that do not exist. */
   async fillFor(sql: string, n: number): Promise<void> {
     const wanted: Table[] = [];
@@ -180,7 +197,13 @@ class Loader {
     }
     if (wanted.length === 0) return;
     await this.#stage(wanted);
-    for (const { name, query } of wanted) await this.#database.run(`INSERT INTO ${behind(name)} ${query(stagedOr)}`);
+    for (const table of wanted) {
+      const { name, query } = table;
+      if (table.is_wide && this.#unstored !== null) {
+        await this.#database.run(`DROP TABLE ${behind(name)}; CREATE VIEW ${behind(name)} AS ${query(stagedOr)}`);
+        this.#unstored.push(table);
+      } else await this.#database.run(`INSERT INTO ${behind(name)} ${query(stagedOr)}`);
+    }
   }
 
   async #missingIn(sql: string, n: number): Promise<readonly string[]> {

@@ -19,10 +19,12 @@ export interface Table {
   reads: readonly EventType[];
   /** The query that makes it. */
   query(table: TableName): string;
+  /** Whether to store its rows takes longer than to make them, so that one question is sooner asked of the query itself. */
+  is_wide: boolean;
 }
 
 const EVENTS: Table = {
-  ...{ name: 'events', rows: null, reads: [] },
+  ...{ name: 'events', rows: null, reads: [], is_wide: false },
   // Outcomes and listings, which are no events, have types in brackets.
   query: (table) =>
     `SELECT ${EVENTS_COLUMNS.map(({ name }) => quoted(name)).join(', ')} FROM ${table('events')} WHERE type NOT LIKE '(%'`,
@@ -31,11 +33,14 @@ const EVENTS: Table = {
 const all: readonly Table[] = [
   EVENTS,
   ...EVENT_VIEWS.map(
-    (type): Table => ({ name: type, rows: [type], reads: [], query: (table) => rowsOfType(type, table('events')) }),
+    (type): Table => ({
+      ...{ name: type, rows: [type], reads: [], is_wide: false },
+      query: (table) => rowsOfType(type, table('events')),
+    }),
   ),
   ...ANSWER_TABLES.map(
     (answer): Table => ({
-      ...{ name: answer.name, rows: answer.rows, reads: answer.types },
+      ...{ name: answer.name, rows: answer.rows, reads: answer.types, is_wide: answer.name === 'urls' },
       query: (table) => rowsOfAnswer(answer, table),
     }),
   ),

@@ -41,6 +41,24 @@ async function ask(log: EventStore, sql: string): Promise<Row[]> {
   }
 }
 
+test('one question is asked of the rows of urls as they are made, and several questions of stored rows', async (t) => {
+  const log = await emptyLog(t);
+  await fillLedger(log);
+  const query = await openQuery(sourceOfLog(log), EVERYTHING);
+  t.teardown(() => query.close());
+  const stored = "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'loaded' AND table_name = 'urls'";
+  const answers: (readonly Value[])[] = [];
+  for (const sql of Array(3).fill(`SELECT (SELECT count(*) FROM urls), (${stored})`) as string[])
+    for await (const { rows } of query.answers(sql)) for await (const bunch of rows) answers.push(...bunch);
+  t.true((answers[0]![0] as number) > 0);
+  t.deepEqual(
+    answers.map(([urls, is_stored]) => [urls, is_stored]),
+    [0, 1, 1].map((is_stored) => [answers[0]![0]!, is_stored]),
+  );
+  const both = await ask(log, `SELECT 1; SELECT (${stored}) AS is_stored FROM urls LIMIT 1`);
+  t.is(both.at(-1)!.is_stored, 1);
+});
+
 async function emptyLog(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), 'answers-'));
   const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
