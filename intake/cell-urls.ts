@@ -66,11 +66,11 @@ const GOES_ON = /[/=&%]|\.[a-z0-9]{2,5}$/i;
 export const isPlain = (cell: string): boolean => PLAIN.test(cell);
 
 /**
- * `continues`: the cell is a line that goes on with a sentence, and so may end it.
+ * `in_prose`: the cell is a line of prose, and what ends a sentence is no part of its URL, even where that is all of the line.
  * @example urlsInCell('see https://a.example/').texts // ['https://a.example/']
  */
-export function urlsInCell(cell: string, continues = false): CellUrls {
-  if (!continues && PLAIN.test(cell)) return { texts: [cell], is_prose: false };
+export function urlsInCell(cell: string, in_prose = false): CellUrls {
+  if (!in_prose && PLAIN.test(cell)) return { texts: [cell], is_prose: false };
   const text = visible(cell);
   if (FORMULA.test(text)) {
     const link = TEXT_ARGUMENT.exec(text)?.[1] ?? INNER_ARGUMENT.exec(text)?.[1];
@@ -79,7 +79,7 @@ export function urlsInCell(cell: string, continues = false): CellUrls {
   const strings = stringsOfJson(text);
   if (strings !== null) return { texts: strings, is_prose: false };
   const bare = withoutMarkdown(unescaped(text).split('\n').map(withoutBullet).join('\n'));
-  const spans = spansOf(bare, continues);
+  const spans = spansOf(bare, in_prose);
   if (spans.length === 1 && spans[0]!.start === 0) return single(bare, spans[0]!);
   return spans.length === 0 ? withoutScheme(bare) : several(bare, spans);
 }

@@ -21,11 +21,11 @@ export interface CellReading {
 type Text = Omit<Cell, 'row' | 'column'>;
 
 /**
- * The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. `continues`: as for `urlsInCell`.
+ * The texts of a cell, some at a time. Of a cell longer than a slice, sentences without a URL are left out. `in_prose`: as for `urlsInCell`.
  */
-export function* slicedTexts(cell: string, reading: CellReading, continues = false): Generator<readonly Text[]> {
+export function* slicedTexts(cell: string, reading: CellReading, in_prose = false): Generator<readonly Text[]> {
   if (cell.length <= SLICE_CHARS) {
-    const { texts, is_unclear, without_scheme = [] } = urlsInCell(cell, continues);
+    const { texts, is_unclear, without_scheme = [] } = urlsInCell(cell, in_prose);
     if (is_unclear && !reading.has_notes) yield [{ value: cell, refused: 'space_in_url' }];
     else {
       yield texts.map((value) => textOf(value, reading));

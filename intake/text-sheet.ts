@@ -100,14 +100,10 @@ async function* textCells(
   const breathe = breather();
   const options = { delimiter, max_row_chars: limits.max_row_chars, has_quotes: !is_prose };
   const records = readRecords(readText(source, encoding), options);
-  let before = '';
-  let row_before = 0;
   for await (const some of records) {
     let page: Cell[] = [];
     for (const { row, cells } of some) {
       if (cells.length > widest.columns) widest.columns = cells.length;
-      const continues = is_prose && row === row_before + 1 && goesOn(before);
-      if (is_prose) [before, row_before] = [cells[0] ?? '', row];
       if (row < column.first_data_row) continue;
       // A column may have its first URL far below the beginning.
       for (const index of takes_all ? cells.keys() : indexes) {
@@ -120,7 +116,7 @@ async function* textCells(
         }
         for (const text of has_more && !is_prose ? lastTexts(cells, index, delimiter!) : [value]) {
           if (text.trim() === '' || (delimiter === '|' && RULE.test(text))) continue;
-          for (const texts of slicedTexts(text, reading, continues)) {
+          for (const texts of slicedTexts(text, reading, is_prose)) {
             for (const one of texts) {
               const is_own = indexes.includes(index) && !is_prose;
               if (is_own || (isAttempt(one.value) && one.refused !== 'prefix_missing'))
@@ -137,12 +133,6 @@ async function* textCells(
     }
     if (page.length > 0) yield page;
   }
-}
-
-/** Whether a line of prose, which is neither a heading nor a URL, may go on in the next one. */
-function goesOn(line: string): boolean {
-  const text = line.trim();
-  return /\s/.test(text) && !text.startsWith('#') && !':.!?'.includes(text.at(-1)!);
 }
 
 const holdsUrl = (cell: string): boolean => cell.includes('://') || /\bwww\./i.test(cell);

@@ -54,11 +54,11 @@ const ENDS_ITEM = ',;|\\';
 
 /**
  * The URLs with `http://`, `https://` or `www.` in a text, in order, but not those inside of other URLs. A text that is one word is a URL as
- * it stands, unless it `continues` a sentence.
+ * it stands, but not `in_prose`.
  */
-export function spansOf(text: string, continues = false): Span[] {
+export function spansOf(text: string, in_prose = false): Span[] {
   const spans: Span[] = [];
-  const context = new Context(text, !continues && !/\s/.test(text));
+  const context = new Context(text, !in_prose && !/\s/.test(text));
   SCHEME_OR_WWW.lastIndex = 0;
   for (let found = SCHEME_OR_WWW.exec(text); found; found = SCHEME_OR_WWW.exec(text)) {
     const start = found.index;
@@ -76,7 +76,7 @@ export function spansOf(text: string, continues = false): Span[] {
 class Context {
   /** The place up to which the text has been read. */
   at = 0;
-  /** Whether the whole text is one word, which ends no sentence. */
+  /** Whether the whole text is one word, and no prose. */
   readonly is_word: boolean;
   /** The closing brackets that are still to come. */
   readonly #open = new Map<string, number>();
