@@ -5,6 +5,7 @@ import type { CreditsRefunded, CreditsReserved } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { JobEvent } from '../events/job.ts';
 import { checksOf, idOf } from '../events/streams.ts';
+import { isTestUser } from '../events/test-user.ts';
 import type { Taken } from './account.ts';
 import { type Place, placeOf, type ReportFinding } from './findings.ts';
 import type { EntryOf, Pairing } from './pairing.ts';
@@ -118,6 +119,8 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     const place = placeOf(event);
     switch (type) {
       case 'JobCreated': {
+        // Jobs of test keys cost nothing, and have no entries.
+        if (isTestUser(data.owner_id)) return;
         const { owner_id, total_urls: total, credits_allocated: allocated, reservation_id } = data;
         const job: Job = {
           owner_id,

@@ -1,4 +1,4 @@
-// The demo's sample website on loopback, with the faults that links on the web have.
+// The sample website of the demo and of test keys, on loopback, with the faults that links on the web have.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -80,9 +80,19 @@ export async function openSampleSite(): Promise<SampleSite> {
   return (await openSampleSiteAt(SAMPLE_PORT)) ?? (await openSampleSiteAt(0))!;
 }
 
+/** On a free port, for jobs of test keys. All users share it, so that no page of it keeps a check for long. */
+export async function openSandboxSite(): Promise<SampleSite> {
+  const isLong = (path: string) => path.startsWith('/asleep') || path.startsWith('/slow');
+  const site = await openSampleSiteAt(0, (request, response) => {
+    if (isLong(request.url ?? '')) request.url = '/absent';
+    answer(request, response);
+  });
+  return site!;
+}
+
 /** Null when the port is taken. */
-export async function openSampleSiteAt(port: number): Promise<SampleSite | null> {
-  const server = createServer(answer);
+export async function openSampleSiteAt(port: number, answering = answer): Promise<SampleSite | null> {
+  const server = createServer(answering);
   try {
     await listen(server, port);
   } catch (error) {

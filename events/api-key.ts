@@ -32,6 +32,8 @@ export const API_KEYS_EVENTS = {
     expires_at: Type.Optional(Type.String({ format: 'date-time' })),
     /** The most credits that all jobs of the key together may use. */
     credit_limit: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** The key checks the sandbox alone, at no cost. */
+    is_test: Type.Optional(Type.Boolean()),
   }),
   ApiKeyRevoked: event({ key_id: Type.String() }),
 };

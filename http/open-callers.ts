@@ -3,6 +3,7 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../commands/users/api-keys.ts';
+import { isTestUser, testUserOf } from '../events/test-user.ts';
 import { type ApiKeyDocument, apiKeys } from '../readmodels/users/api-keys.ts';
 import type { AppOptions } from './app.ts';
 import { invalidApiKey, invalidToken } from './callers/access.ts';
@@ -40,18 +41,24 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       // The read model may lack the end of the key.
       if (!(await keys.isValid(key.user_id, id))) return null;
       uses.used(key);
+      const of_key = {
+        is_admin: false,
+        kind: 'key' as const,
+        key_id: key._id,
+        ...(key.scopes && { scopes: key.scopes }),
+      };
+      if (key.is_test === true) return { user_id: testUserOf(key.user_id), email: null, ...of_key };
       return {
         user_id: key.user_id,
         email: key.email,
-        is_admin: false,
-        kind: 'key',
-        key_id: key._id,
-        ...(key.scopes && { scopes: key.scopes }),
+        ...of_key,
         ...(key.credit_limit !== undefined && { credit_limit: key.credit_limit }),
       };
     },
     async seen(caller, command) {
       const { kind, user_id, email, name, is_admin } = caller;
+      // The user of test keys has no account. The keys go with the account of their owner.
+      if (isTestUser(user_id)) return;
       const seen = { user_id, email, ...(name !== undefined && { name }), ...(kind === 'user' && { is_admin }) };
       const bearer = JSON.stringify(seen);
       const gone = () => (kind === 'key' ? invalidApiKey() : invalidToken());

@@ -21,6 +21,7 @@ export const INVALID_REASONS = {
   relative: 'is relative to a page that the file does not name',
   uncalculated: 'is a formula without a result: open the file in a spreadsheet program and save it',
   prefix_missing: 'does not begin with http:// or https://',
+  not_of_sandbox: 'is not of http://sandbox.test, whose URLs are the only ones that a test key checks',
   private_address: 'is a private or reserved address, which is not checked unless CHECKER_ALLOW_ADDRESSES allows it',
 } as const;
 export type InvalidReason = keyof typeof INVALID_REASONS;
@@ -31,6 +32,8 @@ export type BlockedDomainOf = (host: string) => string | null;
 export interface ClassifyOptions {
   max_url_chars: number;
   blocked_domain_of?: BlockedDomainOf;
+  /** The host whose URLs alone, by http, are valid, with the names below it. */
+  only_host?: string | undefined;
   /** Whether the checker may connect to an IP address, given without brackets. Default: to any. */
   allows_address?: (address: string) => boolean;
 }
@@ -135,6 +138,7 @@ function checkable(url: string, parsed: URL, prefix_added: boolean, options: Cla
     return checkable(parsed.href, parsed, prefix_added, options);
   }
   const { href } = parsed;
+  if (options.only_host !== undefined && !isOf(options.only_host, parsed)) return invalid('not_of_sandbox');
   const address = addressIn(host);
   if (address !== null && options.allows_address?.(address) === false) return invalid('private_address');
   // In the parser's form the first # starts the fragment; it is percent-encoded everywhere else.
@@ -150,6 +154,9 @@ function checkable(url: string, parsed: URL, prefix_added: boolean, options: Cla
     blocked_domain,
   };
 }
+
+const isOf = (only: string, { protocol, host }: URL) =>
+  protocol === 'http:' && (host === only || host.endsWith(`.${only}`));
 
 /** The IP address that a host in the parser's form is, without brackets; null for a name. */
 function addressIn(host: string): string | null {

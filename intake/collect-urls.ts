@@ -18,7 +18,7 @@ import { IntakeError } from './errors.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import type { Cell } from './sheet.ts';
 
-export interface CollectOptions extends IntakeOptions, Pick<ClassifyOptions, 'allows_address'> {
+export interface CollectOptions extends IntakeOptions, Pick<ClassifyOptions, 'allows_address' | 'only_host'> {
   blocked_domain_of?: BlockedDomainOf;
   max_urls?: number;
   max_url_chars?: number;
@@ -199,6 +199,7 @@ class Collector {
       skip_invalid: options.skip_invalid ?? true,
       blocked_domain_of: options.blocked_domain_of,
       allows_address: options.allows_address,
+      only_host: options.only_host,
       max_urls: options.max_urls ?? DEFAULT_LIMITS.max_urls,
       max_url_chars: options.max_url_chars ?? DEFAULT_LIMITS.max_url_chars,
       max_samples: options.max_samples ?? DEFAULT_MAX_SAMPLES,

@@ -23,7 +23,7 @@ export function openIntake(blocklist: Blocklist, rules: IntakeRules): Intake {
         throw namesNotAccepted();
       }
       const { blocked_domain_of } = await blocklist.current();
-      const how = { ...options, ...rules, blocked_domain_of };
+      const how = { ...options, ...rules, ...options.sandbox, blocked_domain_of };
       const urls = given.kind === 'list' ? submitList(given.pages, how) : collectPages(sheet!.cells(), how);
       return {
         [Symbol.asyncIterator]: () => urls[Symbol.asyncIterator](),

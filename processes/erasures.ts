@@ -12,6 +12,7 @@ import { isOfStore } from '../events/store-faults.ts';
 import { personalKeyStream } from '../events/streams.ts';
 import type { SubscriptionStatus } from '../events/subscription.ts';
 import { isOfSandbox } from '../events/subscription-state.ts';
+import { testUserOf } from '../events/test-user.ts';
 import { subscriptions as subscriptionDocuments } from '../readmodels/billing/subscriptions.ts';
 import { type JobDocument, jobs as jobDocuments } from '../readmodels/jobs/jobs.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
@@ -110,6 +111,12 @@ export function erasures(options: ErasuresOptions): AnyManager {
     return endpoints.length === 0 && (await jobs.find({ owner_id: user_id }, { limit: 1 })).length === 0;
   }
 
+  /** Also those of the user's test keys. */
+  async function deleteAll(user_id: string, signal: AbortSignal): Promise<boolean> {
+    const [own, of_tests] = [await deleteSome(user_id, signal), await deleteSome(testUserOf(user_id), signal)];
+    return own && of_tests;
+  }
+
   /** A refusal says that the read model is behind: the next pass finds the job again. */
   async function deleteJob({ _id: job_id, owner_id, status }: JobDocument): Promise<void> {
     if (hasEnded(status)) await options.deleteJob(job_id, context(owner_id));
@@ -130,14 +137,16 @@ export function erasures(options: ErasuresOptions): AnyManager {
           () => null,
           (error: unknown) => ({ error }),
         ),
-        deleteSome(user_id, signal),
+        deleteAll(user_id, signal),
       ]);
       if (paying) throw paying.error;
       if (!is_deleted) return new Later(0);
       if (waits_ms < LAST_REQUESTS_MS) return new Later(Math.min(LOOK_AGAIN_MS, LAST_REQUESTS_MS - waits_ms));
       if (removals.are_held) return new Later(LOOK_AGAIN_MS);
       await options.mailer.erase(user_id);
-      await removals.run(() => log.deleteStream(personalKeyStream(`user/${user_id}`)));
+      for (const id of [testUserOf(user_id), user_id]) {
+        await removals.run(() => log.deleteStream(personalKeyStream(`user/${id}`)));
+      }
       await options.erasures.forget(user_id, context(user_id));
       return;
     },

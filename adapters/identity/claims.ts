@@ -1,6 +1,7 @@
 // Reads who a token's bearer is from its claims. Providers name the claims differently, so settings say which ones count.
+
 import type { JWTPayload } from 'jose';
-import { type Identified, usableAddress, usableName } from '../../http/callers/identity.ts';
+import { type Identified, isUserId, usableAddress, usableName } from '../../http/callers/identity.ts';
 
 /**
  * Names of claims. A name with dots leads into objects: `realm_access.roles`. A claim whose whole name has dots wins, such as
@@ -16,10 +17,10 @@ export interface Claims {
 
 export const USUAL_CLAIMS: Claims = { user: 'sub', email: 'email', admin: 'role', admin_value: 'admin' };
 
-/** Null when the user's claim cannot name a stream: a user id is 1 to 200 visible ASCII characters. */
+/** Null when the user's claim is no id of a user. */
 export function identified(payload: JWTPayload, claims: Claims): Identified | null {
   const user_id = claimOf(payload, claims.user);
-  if (typeof user_id !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(user_id)) return null;
+  if (!isUserId(user_id)) return null;
   return {
     user_id,
     email: emailOf(payload, claims.email),

@@ -10,6 +10,7 @@ import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
 import type { Job } from './job.ts';
 import { DEFAULT_SETTINGS } from './limits.ts';
 import { createResolver, type Resolver } from './resolver.ts';
+import { withSandbox } from './sandbox.ts';
 import type { EngineParts, EngineSettings } from './types.ts';
 
 /** As Firefox asks for a page. */
@@ -47,7 +48,7 @@ export class Requests implements ExchangeOwner {
     ended: Ended,
     away: (reason: string | null) => void,
   ) {
-    const { lookup, openDns = (told) => new DnsLookup({ away: told }), ca, proxies } = parts;
+    const { lookup, openDns = (told) => new DnsLookup({ away: told }), ca, proxies, sandbox } = parts;
     const { per_host, timeout_ms, allow_addresses } = settings;
     this.limits = { connect_ms: (timeout_ms * 2) / 3, body_ms: timeout_ms / 3 };
     this.now = now;
@@ -56,7 +57,8 @@ export class Requests implements ExchangeOwner {
     const dns = lookup === undefined ? openDns(away) : { lookup, close() {} };
     this.#stop_lookup = () => dns.close();
     this.#lookup_limit_ms = lookup === undefined ? null : timeout_ms;
-    this.resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
+    const resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
+    this.resolver = sandbox ? withSandbox(resolver, sandbox) : resolver;
     const proxy_resolver = createResolver(ANY_ADDRESS, dns.lookup, now);
     this.#connections = new Connections({
       per_host,
@@ -65,6 +67,7 @@ export class Requests implements ExchangeOwner {
       proxies: proxies ?? null,
       now,
       ca,
+      sandbox,
     });
   }
 

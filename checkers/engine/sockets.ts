@@ -10,6 +10,7 @@ import type { Fault } from '../proxies/tries.ts';
 import { requestTunnel } from '../proxies/tunnel.ts';
 import { CheckFailure, isShortage, Shortage } from './errors.ts';
 import type { Resolver, Vetted } from './resolver.ts';
+import type { Sandbox } from './sandbox.ts';
 import { issuerOfRefused } from './tls-details.ts';
 
 const CACHED_SESSIONS = 1000;
@@ -26,6 +27,7 @@ export interface SocketSettings {
   ca?: string | undefined;
   /** Milliseconds that never go back. */
   now: () => number;
+  sandbox?: Sandbox | undefined;
 }
 
 /** The connection that owns a socket. */
@@ -81,7 +83,7 @@ export class Sockets {
 
   /** undici's connector for the connections of one owner. */
   connect(owner: SocketOwner, options: ConnectOptions, done: ConnectDone): void {
-    const { resolver } = this.#settings;
+    const { resolver, sandbox } = this.#settings;
     const resolved = (vetted: Vetted): void => {
       if (owner.destroyed) return void done(new CheckFailure('connect_timeout'), null);
       if (!vetted.ok) {
@@ -90,7 +92,9 @@ export class Sockets {
         process.nextTick(done, failure, null);
         return;
       }
-      if (owner.proxy === null) this.#direct(owner, options, vetted.addresses, done);
+      if (options.hostname === sandbox?.host) {
+        this.#direct(owner, { ...options, port: String(sandbox.port) }, vetted.addresses, done);
+      } else if (owner.proxy === null) this.#direct(owner, options, vetted.addresses, done);
       else this.#viaProxy(owner.proxy, owner, options, vetted.addresses, done);
     };
     // The check had its name resolved before it took its slot.

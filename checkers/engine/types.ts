@@ -2,6 +2,7 @@
 import type { Outcome } from '../../events/checks.ts';
 import type { ProxyPool } from '../proxies/pool.ts';
 import type { Lookup, OwnLookup } from './resolver.ts';
+import type { Sandbox } from './sandbox.ts';
 import type { Wishes } from './wishes.ts';
 
 export interface EngineSettings {
@@ -46,6 +47,8 @@ export interface EngineParts {
   defect?: (error: Error, url: string) => void;
   /** Called each time that the engine slows its requests to a host, because the host throttled one. */
   backedOff?: () => void;
+  /** A host that the process answers for itself. */
+  sandbox?: Sandbox;
   /** All requests go through these proxies. While none is usable, checks wait. */
   proxies?: ProxyPool;
 }

@@ -28,6 +28,8 @@ export interface IntakeOptions {
   accept_names?: boolean;
   /** The name of the sheet of a workbook to take; null or left out for the first one with URLs. */
   sheet?: string | null;
+  /** For a job of test keys: the host whose URLs alone are accepted, and the most of them. */
+  sandbox?: { only_host: string; max_urls: number };
   /** Receives each text that becomes no URL of the job, in order. Intake awaits it between two pages of the file. */
   left_out?: LeftOutSink;
   /** An abort ends the reading: the pages then throw its reason. */

@@ -6,6 +6,7 @@ import type { JobCreated, JobSource } from '../../events/job.ts';
 import { newJobId } from '../../events/job-id.ts';
 import { isOfStore } from '../../events/store-faults.ts';
 import { jobStream } from '../../events/streams.ts';
+import { isTestUser, MAX_TEST_URLS, SANDBOX_HOST } from '../../events/test-user.ts';
 import type { CommandContext } from '../aggregate.ts';
 import type { Blobs } from '../blobs.ts';
 import { type KeyScope, openIdempotencyKeys } from '../idempotency.ts';
@@ -56,6 +57,8 @@ const LEASE_MS = 30_000;
 /** One second for each 200 kB, which is ten times as long as listing takes. */
 const LEASE_MS_PER_BYTE = 1 / 200;
 
+const SANDBOX = { only_host: SANDBOX_HOST, max_urls: MAX_TEST_URLS };
+
 export function openSubmissions(parts: {
   log: EventStore;
   jobs: Jobs;
@@ -70,7 +73,8 @@ export function openSubmissions(parts: {
   async function make(job_id: string, request: JobRequest, context: CommandContext): Promise<SubmittedList> {
     const { given, options, described, rerun_of, listRead, ...submitter } = request;
     const left_out = openLeftOut(blobs, job_id);
-    const urls = await intake.urlsOf(given, { ...options, left_out });
+    const sandbox = isTestUser(request.owner_id) ? SANDBOX : undefined;
+    const urls = await intake.urlsOf(given, { ...options, ...(sandbox && { sandbox }), left_out });
     const counts = () => {
       const { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped } = urls.summary;
       return { duplicates_removed, invalid_urls_rejected, blocked_urls_skipped };

@@ -56,14 +56,15 @@ export const hashOfKey = (plaintext: string) => hash('sha256', plaintext, 'hex')
 export const idOfKey = (plaintext: string) => hashOfKey(plaintext).slice(0, 32);
 
 /** `secret`: 32 bytes that nobody can guess. */
-export const newApiKey = (secret: Buffer) => `uc_live_${secret.toString('base64url')}`;
+export const newApiKey = (secret: Buffer, is_test = false) =>
+  `uc_${is_test ? 'test' : 'live'}_${secret.toString('base64url')}`;
 
 export interface ApiKeys {
   /** Refused as `too_many_keys`. */
   create(
     key: { plaintext: string } & Pick<
       ApiKeyCreated,
-      'user_id' | 'email' | 'name' | 'scopes' | 'expires_at' | 'credit_limit'
+      'user_id' | 'email' | 'name' | 'scopes' | 'expires_at' | 'credit_limit' | 'is_test'
     >,
     context: CommandContext,
   ): Promise<Done>;

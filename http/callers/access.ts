@@ -32,9 +32,9 @@ export interface AccessOptions {
   shared_secret: { header: string; value: string } | null;
 }
 
-const API_KEY_PREFIX = 'uc_live_';
-/** `uc_live_` and 32 random bytes in base64url. */
-const API_KEY = /^uc_live_[A-Za-z0-9_-]{43}$/;
+/** Followed by 32 random bytes in base64url. */
+const API_KEY_PREFIX = /^uc_(?:live|test)_/;
+const API_KEY = /^uc_(?:live|test)_[A-Za-z0-9_-]{43}$/;
 /** A JSON Web Token begins with the base64url of `{"` and has dots. */
 const TOKEN = /^eyJ[A-Za-z0-9_-]*[.]/;
 
@@ -133,7 +133,7 @@ async function signedIn(
     return user;
   }
   const token = bearer(authorization, 'Sign in: the header Authorization must be "Bearer" and a token.');
-  if (token.startsWith(API_KEY_PREFIX)) throw keyOnGateway();
+  if (API_KEY_PREFIX.test(token)) throw keyOnGateway();
   const user = await identity.verify(token);
   if (!user) throw invalidToken();
   return { ...user, kind: 'user' };

@@ -1,4 +1,5 @@
 // The port that verifies tokens of users. Adapters: `adapters/identity`.
+import { isTestUser } from '../../events/test-user.ts';
 
 export interface Identified {
   /** The identity provider's id of the user. */
@@ -51,6 +52,13 @@ export interface Identity {
   /** Absent where the service has no client at a provider. */
   provider?: SignInProvider;
 }
+
+/**
+ * Whether it names a stream, which takes 1 to 200 visible ASCII characters, and not the user of test keys.
+ * @example ['alice', 'uc_test:alice', ''].map(isUserId) // [true, false, false]
+ */
+export const isUserId = (id: unknown): id is string =>
+  typeof id === 'string' && /^[\x21-\x7e]{1,200}$/.test(id) && !isTestUser(id);
 
 /** RFC 5321, 4.5.3.1: 64 characters before the @, 255 after it. */
 const MAX_ADDRESS_CHARS = 320;

@@ -3,6 +3,7 @@ import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REAS
 import { readSealedJson, ShownOptions } from '../../events/job-options.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { type Static, Type } from '../../events/schema.ts';
+import { isTestUser } from '../../events/test-user.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { Count, pick, Time } from '../frame/schemas.ts';
 import type { InFlight } from './in-flight.ts';
@@ -31,6 +32,7 @@ export const JobView = Type.Object(
     status: Type.Enum(JOB_STATUSES, { $id: 'JobStatus', description: 'The last three are final.' }),
     total_urls: Count('URLs in the job.'),
     completed_urls: Count('URLs checked so far.'),
+    test: Type.Boolean({ description: 'Whether a test key made the job, which then costs nothing.' }),
     credits_allocated: Count('Credits reserved for the job.'),
     credits_refunded: Count('Credits given back.'),
     duplicates_removed: Count('URLs left out because they came before in the list.'),
@@ -65,6 +67,7 @@ export const jobExample: JobView = {
   status: 'processing',
   total_urls: 1000,
   completed_urls: 420,
+  test: false,
   credits_allocated: 1000,
   credits_refunded: 0,
   duplicates_removed: 12,
@@ -95,8 +98,13 @@ const SHOWN = [
   ...(['pause_reason', 'failure_reason', 'created_at', 'started_at', 'completed_at', 'source', 'filename'] as const),
 ] as const;
 
+/** A job of test keys has cost nothing. */
+const ofTest = ({ owner_id, credits_allocated }: Pick<JobDocument, 'owner_id' | 'credits_allocated'>) =>
+  isTestUser(owner_id) ? { test: true, credits_allocated: 0 } : { test: false, credits_allocated };
+
 export const jobView = (job: JobDocument): JobView => ({
   ...{ job_id: job._id, ...pick(job, SHOWN) },
+  ...ofTest(job),
   results_expired_at: job.results_expired_at ?? null,
   ...describedView(job),
 });
@@ -139,6 +147,7 @@ export function newJobView(job: JobCreated, now: number): JobView {
   const paused = job.credits_allocated === 0;
   return {
     ...pick(job, ['job_id', ...SUBMITTED]),
+    ...ofTest(job),
     status: paused ? 'paused' : 'processing',
     pause_reason: paused ? (job.ceiling ?? 'credit_ceiling') : null,
     ...{ completed_urls: 0, credits_refunded: 0, failure_reason: null },

@@ -93,7 +93,7 @@ function newJob(
   return { reply: { status, body, headers: { location, ...more }, position, is_early: true }, position, reading };
 }
 /** Answers that earlier versions have stored lack these. */
-const NOTHING_SAID = { label: null, metadata: null, options: null };
+const NOTHING_SAID = { label: null, metadata: null, options: null, test: false };
 
 export function ownOf(filename: string | null, described: JobRequest['described'] = {}): Own {
   const options = readSealedJson(described.options) as JobOptions | undefined;

@@ -10,6 +10,7 @@ import {
 import { KEY_SCOPE_NAMES } from '../../events/api-key.ts';
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
+import { SANDBOX_HOST } from '../../events/test-user.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/users/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { SCOPE_MEANINGS } from '../callers/scopes.ts';
@@ -36,6 +37,7 @@ const KeyView = Type.Object(
       description: `What the key may do. ${SCOPE_MEANINGS}.`,
     }),
     expires_at: Nullable(Time('From then on the key is not valid; null for a key without an end.')),
+    test: Type.Boolean({ description: 'Whether the key checks the sandbox alone, at no cost.' }),
     last_used_at: Nullable(Time('Exact to the hour. Null when nobody has used the key.')),
     credit_limit: Nullable(
       Type.Integer({
@@ -59,18 +61,20 @@ const example = {
   created_at: '2026-01-31T09:00:00.000Z',
   scopes: ['read', 'check'],
   expires_at: '2026-04-30T00:00:00.000Z',
+  test: false,
   last_used_at: '2026-01-31T10:00:00.000Z',
   credit_limit: 5000,
   credits_used: 1200,
 };
 
 const KEPT = ['name', 'prefix', 'created_at', 'last_used_at'] as const;
-type Shown = '_id' | 'scopes' | 'expires_at' | 'credit_limit' | 'credits_used' | (typeof KEPT)[number];
+type Shown = '_id' | 'scopes' | 'expires_at' | 'is_test' | 'credit_limit' | 'credits_used' | (typeof KEPT)[number];
 const keyView = (key: Pick<ApiKeyDocument, Shown>) => ({
   id: key._id,
   ...pick(key, KEPT),
   scopes: [...(key.scopes ?? KEY_SCOPE_NAMES)],
   expires_at: key.expires_at ?? null,
+  test: key.is_test ?? false,
   credit_limit: key.credit_limit ?? null,
   credits_used: key.credit_limit === undefined ? null : (key.credits_used ?? 0),
 });
@@ -99,6 +103,10 @@ const create = route({
           description: 'The end of the key, in the future. Without it, the key has none.',
         }),
       ),
+      test: Type.Boolean({
+        default: false,
+        description: `Makes a key that checks URLs of http://${SANDBOX_HOST} alone, at no cost, and sees nothing that other keys made.`,
+      }),
       credit_limit: Type.Optional(
         Type.Integer({
           minimum: 1,
@@ -131,14 +139,14 @@ const create = route({
   },
   makes: {
     secrets: ['key'],
-    restore: (body, { secret }) => ({ ...body, key: newApiKey(secret('api key')) }),
+    restore: (body, { secret }) => ({ ...body, key: newApiKey(secret('api key'), (body as { test?: boolean }).test) }),
   },
   errors: {
     409: asThrown(`You have ${MAX_KEYS} keys already.`, TOO_MANY_KEYS),
   },
   async handler(request, { commands }) {
     const { caller, body } = request;
-    const plaintext = newApiKey(request.secret('api key'));
+    const plaintext = newApiKey(request.secret('api key'), body.test);
     const context = request.command();
     const { user_id, email } = caller;
     const { name, scopes, credit_limit } = body;
@@ -150,6 +158,7 @@ const create = route({
       ...(scopes && { scopes }),
       ...(expires_at && { expires_at }),
       ...(credit_limit && { credit_limit }),
+      ...(body.test && { is_test: true }),
     };
     const created = accepted(await commands.create({ plaintext, user_id, email, name, ...limits }, context), 409);
     const created_at = new Date(context.now).toISOString();

@@ -8,6 +8,7 @@ import {
   userStream,
   webhookEndpointsStream,
 } from '../../events/streams.ts';
+import { testUserOf } from '../../events/test-user.ts';
 import { balances, creditLots, transactions } from '../../readmodels/billing/credits.ts';
 import { subscriptions } from '../../readmodels/billing/subscriptions.ts';
 import { type IntakeDocument, intakeEvents } from '../../readmodels/growth/intake.ts';
@@ -113,7 +114,7 @@ const everything = route({
         credit_lots: mapped(read.creditLots.stream(of_user, by_time), withoutId),
         credit_transactions: mapped(read.transactions.stream(of_user, { sort: { number: 1 }, signal }), withoutId),
         payments: paymentsOf(user_id, deps, signal),
-        jobs: jobsOf(user_id, deps, signal),
+        jobs: allJobsOf(user_id, deps, signal),
         api_keys: mapped(read.apiKeys.stream(of_user, by_time), ({ _id: id, key_hash: _, ...key }) => ({ id, ...key })),
         sessions: mapped(read.sessions.stream(of_user, by_time), withId),
         webhook_endpoints: mapped(read.webhookEndpoints.stream(of_user, by_time), withId),
@@ -140,6 +141,10 @@ const withId = ({ _id: id, ...rest }: { _id: string }): object => ({ id, ...rest
 
 function paywallEvent({ _id: id, event, properties, received_at }: IntakeDocument): object {
   return { id, event, properties: JSON.parse(properties), received_at };
+}
+
+async function* allJobsOf(user_id: string, deps: Deps, signal: AbortSignal): AsyncGenerator<object> {
+  for (const owner_id of [user_id, testUserOf(user_id)]) yield* jobsOf(owner_id, deps, signal);
 }
 
 async function* jobsOf(owner_id: string, { read }: Deps, signal: AbortSignal): AsyncGenerator<object> {

@@ -1,6 +1,7 @@
 // The read model of subscriptions and trials.
 import { idOf } from '../../events/streams.ts';
 import { afterSubscriptionEvent, subscriptionAt } from '../../events/subscription-state.ts';
+import { isTestUser } from '../../events/test-user.ts';
 import type { EventTypeOf, LogEvent } from '../../events/vocabulary.ts';
 import { emptySubscription, type SubscriptionDocument, subscriptions } from '../../readmodels/billing/subscriptions.ts';
 import { handlersOf, type Projection, projection } from '../projection.ts';
@@ -24,7 +25,7 @@ export const subscriptionsProjection: Projection = projection({
     ...handlersOf('subscription', apply),
     JobCompleted(event, page) {
       const user_id = userOf(event);
-      if (user_id === null) return;
+      if (user_id === null || isTestUser(user_id)) return;
       const document = documentOf(page, user_id);
       if (document.trial || document.trial_due || isPaying(document, event)) return;
       changeTrial(page, user_id, { trial_due: { job_id: idOf(event.stream), completed_at: event.metadata.at } });

@@ -1,5 +1,6 @@
 // The read models of users, jobs and activity, over which administrators ask for figures.
 import { idOf } from '../../events/streams.ts';
+import { isTestUser } from '../../events/test-user.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import type { Update, Write } from '../../readmodels/documents.ts';
 import { dayOf, monthOf } from '../../readmodels/growth/calendar.ts';
@@ -59,6 +60,7 @@ export const growthProjection: Projection = projection({
       if (amount_cents > 0) reach(page, user_id, period === null ? 'purchase' : 'subscription');
     },
     JobCreated({ data: { owner_id }, metadata: { at } }, page) {
+      if (isTestUser(owner_id)) return;
       const day = dayOf(at);
       page.counts.add(day, GROWTH.jobs);
       page.activity.push(jobsOn(owner_id, day));

@@ -4,6 +4,7 @@ import { endOf, indexesOf, namesUrls, unfold, urlsOf } from '../../events/checke
 import { hasEnded, type JobCreated, type Summary } from '../../events/job.ts';
 import { type JobOptions, readSealedJson, shownOptions } from '../../events/job-options.ts';
 import { checksOf, idOf } from '../../events/streams.ts';
+import { isTestUser } from '../../events/test-user.ts';
 import type { EventTypeOf, LogEvent } from '../../events/vocabulary.ts';
 import { isDone, withDone } from '../../readmodels/jobs/batch-progress.ts';
 import { type JobDocument, jobs, rowShift } from '../../readmodels/jobs/jobs.ts';
@@ -289,6 +290,8 @@ function nextStep(job: JobDocument): JobDocument['due'] {
     if (job.completed_urls === job.total_urls) return 'completion';
     return job.status === 'processing' && job.completed_urls === job.credits_allocated ? 'ceiling' : null;
   }
+  // Jobs of test keys have no credits, and are in no statistics.
+  if (isTestUser(job.owner_id)) return null;
   // The deletion of a failed job refunds it.
   const is_settled = job.status === 'failed' || job.completed_urls + job.credits_refunded >= job.credits_allocated;
   if (!is_settled) return 'settlement';

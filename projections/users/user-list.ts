@@ -4,6 +4,7 @@ import { owedBy } from '../../events/credits.ts';
 import { idOf } from '../../events/streams.ts';
 import type { SubscriptionEvent } from '../../events/subscription.ts';
 import { afterSubscriptionEvent, noSubscription, planEnds } from '../../events/subscription-state.ts';
+import { isTestUser } from '../../events/test-user.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import { dayOf, laterOf } from '../../readmodels/growth/calendar.ts';
 import {
@@ -61,10 +62,9 @@ export const userListProjection: Projection = projection({
     UserErased: change(({ metadata: { at } }) => ({ ...NOTHING, erased_at: at, is_erased: true })),
     // A request that had begun before the erasure may have recorded something after it.
     UserForgotten: change(() => NOTHING),
-    JobCreated: change(({ metadata: { at } }, { jobs_created, last_job_at }) => {
-      const last = laterOf(at, last_job_at ?? at);
-      return { jobs_created: jobs_created + 1, last_job_at: last, last_job_day: dayOf(last) };
-    }),
+    JobCreated(event, page) {
+      if (!isTestUser(event.data.owner_id)) countJob(event, page);
+    },
     ...handlersOf(
       'credits',
       change((event, { owed }) => ({ balance: event.data.balance_after, owed: owed + owedBy(event) })),
@@ -116,6 +116,11 @@ function change<Event extends LogEvent>(
     page.users.set(user._id, changed);
   };
 }
+
+const countJob = change(({ metadata: { at } }, { jobs_created, last_job_at }) => {
+  const last = laterOf(at, last_job_at ?? at);
+  return { jobs_created: jobs_created + 1, last_job_at: last, last_job_day: dayOf(last) };
+});
 
 /** The last day on which a plan that ends at this time still stands. */
 const lastDayOf = (ends_at: string | null) => (ends_at === null ? '' : dayOf(Date.parse(ends_at) - 1));

@@ -1,5 +1,6 @@
 // The read model of users.
 import { idOf } from '../../events/streams.ts';
+import { isTestUser } from '../../events/test-user.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import type { Update, Write } from '../../readmodels/documents.ts';
 import { type UserDocument, users } from '../../readmodels/users/users.ts';
@@ -44,8 +45,10 @@ export const usersProjection: Projection = projection({
       if (transaction_type !== 'signup_bonus') return;
       update(page, idOf(stream), { $set: { bonus: { status: 'granted', reason: null, at } } });
     },
-    JobCreated: ({ data: { owner_id }, metadata: { at } }, page) =>
-      update(page, owner_id, { $set: { last_job_at: at }, $inc: { jobs_created: 1 } }),
+    JobCreated({ data: { owner_id }, metadata: { at } }, page) {
+      if (isTestUser(owner_id)) return;
+      update(page, owner_id, { $set: { last_job_at: at }, $inc: { jobs_created: 1 } });
+    },
   },
   async end(page, open) {
     await writeAll(await open(users), page);

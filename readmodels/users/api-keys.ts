@@ -17,6 +17,7 @@ export interface ApiKeyDocument extends Document {
   credit_limit?: number;
   /** The credits that jobs have used of the limit; absent for none. */
   credits_used?: number;
+  is_test?: boolean;
   created_at: string;
   revoked_at: string | null;
   /** To the hour. */

@@ -3,8 +3,10 @@ import { createEngine } from '../../checkers/engine/engine.ts';
 import { openProxies } from '../../checkers/proxies/proxies.ts';
 import { Tallies } from '../../checkers/tallies.ts';
 import { runWorker } from '../../checkers/worker.ts';
+import { openSandboxSite } from '../../cli/sample-site.ts';
 import { openJobs } from '../../commands/jobs/job.ts';
 import type { Outcome } from '../../events/checks.ts';
+import { SANDBOX_HOST } from '../../events/test-user.ts';
 import { engineSettings } from '../engine-settings.ts';
 import type { RunRole } from './role.ts';
 
@@ -13,9 +15,11 @@ const LEVELS_MS = 1_000;
 export const run: RunRole = async ({ config, log, queue, logger, signal, say, pulse, own, counts }) => {
   const { proxy_list_url: list_url, checker_per_proxy: per_proxy } = config;
   const proxies = list_url ? await openProxies({ list_url, per_proxy, log, logger }) : null;
+  const site = await openSandboxSite();
   const tallies = new Tallies(counts);
   const engine = createEngine(engineSettings(config), {
     ...(proxies && { proxies: proxies.pool }),
+    sandbox: { host: SANDBOX_HOST, port: site.port },
     working: pulse,
     backedOff: () => tallies.count('host_back_offs'),
     starved(reason) {
@@ -38,6 +42,7 @@ export const run: RunRole = async ({ config, log, queue, logger, signal, say, pu
   } finally {
     clearInterval(measuring);
     await engine.close();
+    await site.close();
     measure();
     await proxies?.close();
   }

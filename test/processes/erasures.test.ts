@@ -12,6 +12,7 @@ import { openAnalyticsIntake } from '../../commands/analytics-intake.ts';
 import { openSubscriptions } from '../../commands/billing/subscription.ts';
 import { openDeleteJob } from '../../commands/jobs/delete-job.ts';
 import { openJobs } from '../../commands/jobs/job.ts';
+import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
 import { openCredits } from '../../commands/ledger/credits.ts';
 import { openShares } from '../../commands/shares.ts';
 import { openAccounts } from '../../commands/users/accounts.ts';
@@ -21,7 +22,8 @@ import { openUsageLimits } from '../../commands/users/usage-limits.ts';
 import { openErasures } from '../../commands/users/user.ts';
 import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
-import { jobStream, userStream } from '../../events/streams.ts';
+import { jobStream, personalKeyStream, userStream } from '../../events/streams.ts';
+import { testUserOf } from '../../events/test-user.ts';
 import { erasures as erasing, LAST_REQUESTS_MS, type SubscriptionEnder } from '../../processes/erasures.ts';
 import { purging } from '../../processes/purge.ts';
 import { openRemovals } from '../../processes/removals.ts';
@@ -192,6 +194,31 @@ async function twoUsers(t: ExecutionContext) {
     submit,
   };
 }
+
+test('what the test keys of an erased user made goes too', async (t) => {
+  const { documents, log, finish, erase, readmodels } = await twoUsers(t);
+  const [jobs_of, credits, user_id] = [openJobs(log), openCredits(log), testUserOf('u-1')];
+  const pages = (async function* () {
+    yield { urls: ['http://sandbox.test/'] };
+  })();
+  const counts = () => ({ duplicates_removed: 0, invalid_urls_rejected: 0, blocked_urls_skipped: 0 });
+  const submission = { job_id: crypto.randomUUID(), owner_id: user_id, owner_email: null, source: 'api' as const };
+  const more = { filename: null, blob_key: null, pages, counts, needs_credits: true };
+  t.true((await openSubmitJob(log, jobs_of, credits)({ ...submission, ...more }, commandContext())).ok);
+  const endpoint = { endpoint_id: 'hook-of-test', user_id, url: 'https://hooks.example/x', events: [] };
+  await openWebhookEndpoints(log).run(user_id, { type: 'create', endpoint }, commandContext());
+  await project({ log, documents });
+  const left = async () => [
+    await readmodels.collection(jobs).count({ owner_id: user_id }),
+    await readmodels.collection(webhookEndpoints).count({ user_id }),
+  ];
+  t.deepEqual(await left(), [1, 1]);
+  await erase();
+  await project({ log, documents });
+  await finish();
+  t.deepEqual(await left(), [0, 0]);
+  t.deepEqual(await Array.fromAsync(log.readStream(personalKeyStream(`user/${user_id}`))), []);
+});
 
 test('no byte of any file names an erased user, and a replay makes the same documents', async (t) => {
   const { folder, documents, log, finish, erase, assertGone, close, typesOf, ...parts } = await twoUsers(t);

@@ -14,7 +14,7 @@ import { type Descriptions, readDescriptions } from '../support/described.ts';
 import { type Answer, answerOf, startTestService, type TestClient, type TestService } from '../support/service.ts';
 
 /** Those of any frame, and two more of the public API. */
-const CALLERS = [...COMMON_CALLERS, 'revoked_key', 'other_key'] as const;
+const CALLERS = [...COMMON_CALLERS, 'revoked_key', 'other_key', 'test_key'] as const;
 type Caller = (typeof CALLERS)[number];
 
 interface Row {
@@ -195,10 +195,16 @@ const TABLE: Readonly<Record<string, Row>> = {
   'DELETE /users/me/sessions/{id}': { access: 'user', status: 404 },
   'GET /users/me/api-keys': { access: 'user', status: 200 },
   'DELETE /users/me/api-keys/{id}': { access: 'user', status: 204, but: { other_user: 404, admin: 404 } },
-  'POST /api/v2/jobs': { access: 'api-key', status: 201, body: () => json({ urls: ['http://127.0.0.1:9/b'] }) },
+  'POST /api/v2/jobs': {
+    access: 'api-key',
+    status: 201,
+    but: { test_key: 422 },
+    body: () => json({ urls: ['http://127.0.0.1:9/b'] }),
+  },
   'POST /api/v2/jobs/wait': {
     access: 'api-key',
     status: 201,
+    but: { test_key: 422 },
     query: 'wait_seconds=0',
     body: () => json({ urls: ['http://127.0.0.1:9/b'] }),
   },
@@ -220,7 +226,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v2/jobs/{id}/rejected': { access: 'api-key', status: 200, foreign: 404 },
   'POST /api/v2/jobs/{id}/resume': { access: 'api-key', status: 409, foreign: 404 },
   'GET /api/v2/jobs/{id}/results': { access: 'api-key', status: 200, foreign: 404 },
-  ...webhookRows('/api/v2', 'api-key', ['other_key']),
+  ...webhookRows('/api/v2', 'api-key', ['other_key', 'test_key']),
   ...webhookRows('', 'user', ['other_user', 'admin']),
 };
 
@@ -261,12 +267,14 @@ test.before(async () => {
   const expired = await issueLocalToken(service.data_dir, { ...of_alice, hours: -1 });
   const good = { user: alice.token, other_user: bob.token, admin: root.token, api_key: key.token, expired };
   const makeKey = async (name: string) => (await alice.ask('POST', '/users/me/api-keys', { name })).body;
+  const tested = (await alice.ask('POST', '/users/me/api-keys', { name: 'test', test: true })).body;
   const revoked = await makeKey('revoked');
   await alice.ask('DELETE', `/users/me/api-keys/${revoked.id}`);
   credentials = {
     ...(await allCredentials(good)),
     revoked_key: `Bearer ${revoked.key}`,
     other_key: `Bearer ${other_key.token}`,
+    test_key: `Bearer ${tested.key}`,
   };
   key_id = (await makeKey('spare')).id;
   job_id = await endedJob();
@@ -299,6 +307,7 @@ function expectedOf({ access, foreign, status, but }: Row, caller: Caller): numb
     ...gates,
     revoked_key: gates.unknown_key,
     other_key: access === 'api-key' ? (foreign ?? 'in') : gates.api_key,
+    test_key: access === 'api-key' ? (foreign ?? 'in') : gates.api_key,
   }[caller];
   return gate === 'in' ? (but?.[caller] ?? status) : gate;
 }

@@ -36,6 +36,7 @@ class Job(TypedDict):
     status: "JobStatus"
     total_urls: int
     completed_urls: int
+    test: bool
     credits_allocated: int
     credits_refunded: int
     duplicates_removed: int
@@ -103,6 +104,7 @@ class JobWithResults(TypedDict):
     status: "JobStatus"
     total_urls: int
     completed_urls: int
+    test: bool
     credits_allocated: int
     credits_refunded: int
     duplicates_removed: int
@@ -128,6 +130,7 @@ class JobWithWork(TypedDict):
     status: "JobStatus"
     total_urls: int
     completed_urls: int
+    test: bool
     credits_allocated: int
     credits_refunded: int
     duplicates_removed: int
@@ -174,7 +177,7 @@ class RejectedRow(TypedDict):
     row: int
     cell: Union[str, None]
     value: str
-    reason: Literal["duplicate", "blocked_domain", "empty", "too_long", "control_character", "undecodable", "unsupported_scheme", "email_address", "several_words", "space_in_url", "no_domain", "malformed", "placeholder", "relative", "uncalculated", "prefix_missing", "private_address"]
+    reason: Literal["duplicate", "blocked_domain", "empty", "too_long", "control_character", "undecodable", "unsupported_scheme", "email_address", "several_words", "space_in_url", "no_domain", "malformed", "placeholder", "relative", "uncalculated", "prefix_missing", "not_of_sandbox", "private_address"]
     message: str
     ref: NotRequired[str]
     duplicate_of_row: Union[int, None]

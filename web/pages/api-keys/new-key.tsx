@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../../api/ask.ts';
 import { useAction } from '../../ui/action.ts';
+import { Check } from '../../ui/check.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Refusal } from '../../ui/failure.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -11,9 +12,11 @@ import { ShownOnce } from '../../ui/shown-once.tsx';
 export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void }) {
   const [name, setName] = useState('');
   const [limit, setLimit] = useState('');
+  const [is_test, setTest] = useState(false);
   const [key, setKey] = useState<string | null>(null);
   const make = useAction(async () => {
-    setKey((await ask('POST /users/me/api-keys', { name, ...(limit !== '' && { credit_limit: Number(limit) }) })).key);
+    const limits = limit === '' || is_test ? {} : { credit_limit: Number(limit) };
+    setKey((await ask('POST /users/me/api-keys', { name, test: is_test, ...limits })).key);
     onMade();
   });
   if (key !== null) {
@@ -40,9 +43,11 @@ export function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void })
           hint="The most that all its jobs together may use. Leave it empty for no limit."
           type="number"
           min={1}
+          disabled={is_test}
           value={limit}
           onInput={setLimit}
         />
+        <Check label="Test key: checks http://sandbox.test alone, at no cost" is_on={is_test} set={setTest} />
         <Refusal error={make.error} />
         <DialogFooter onClose={onClose}>
           <button type="submit" class="primary" disabled={make.is_running}>

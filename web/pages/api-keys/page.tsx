@@ -68,8 +68,12 @@ const columns = (onRevoke: (key: Key) => void): readonly Column<Key>[] => [
   { label: 'Key', cell: (key) => <code>{key.prefix}…</code> },
   {
     label: 'Credits used',
-    cell: ({ credit_limit, credits_used }) =>
-      credit_limit === null ? 'no limit' : `${grouped(credits_used ?? 0)} of ${grouped(credit_limit)}`,
+    cell: ({ test, credit_limit, credits_used }) =>
+      test
+        ? 'none: a test key'
+        : credit_limit === null
+          ? 'no limit'
+          : `${grouped(credits_used ?? 0)} of ${grouped(credit_limit)}`,
   },
   { label: 'Made', cell: (key) => <Time at={key.created_at} /> },
   { label: 'Last used', cell: (key) => (key.last_used_at === null ? 'never' : <Time at={key.last_used_at} />) },
