@@ -6,16 +6,13 @@ import { readFile, rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { keyPath } from '../adapters/identity/key-file.ts';
 import { backupsPrefix } from '../backups/keys.ts';
-import type { Line } from '../backups/lines.ts';
 import { type OpenBackup, type VerifiedBackup, verifyBackup } from '../backups/read-backup.ts';
 import { restoreBackup } from '../backups/restore-backup.ts';
 import type { CommandContext } from '../commands/aggregate.ts';
 import { openBackups } from '../commands/backups.ts';
 import type { Blobs } from '../commands/blobs.ts';
 import { isKey } from '../commands/blobs.ts';
-import { assertOpens } from '../events/personal-keys.ts';
 import { storeFaultOf } from '../events/store-faults.ts';
-import { personalKeyStream } from '../events/streams.ts';
 import { performBackup } from '../processes/backups.ts';
 import { openRemovals } from '../processes/removals.ts';
 import { openBackupProgress } from '../readmodels/operations/backups.ts';
@@ -27,6 +24,7 @@ import { openBlobs, openStoredLog, openStores, type Waiting } from '../service/s
 import { type Config, readConfig } from '../settings/config.ts';
 import { pause } from '../time/pause.ts';
 import { closing, errorOfBlock } from './closing.ts';
+import { keyInBackup, rehearse } from './rehearsal.ts';
 import { readWords } from './usage.ts';
 import { assertUsedLog } from './used-log.ts';
 import { userFolder } from './user-folder.ts';
@@ -34,11 +32,11 @@ import { userFolder } from './user-folder.ts';
 const USAGE = `usage: npm run backup -- create          writes a backup among the stored files
        npm run backup -- list            lists the backups there
        npm run backup -- verify FILE     proves that a backup is whole
+       npm run backup -- rehearse [FILE] restores the newest one, or FILE, into an empty folder, verifies its ledger, and removes the folder
        npm run backup -- restore FILE    restores one into an empty event log
 FILE is a path, or a key that \`list\` prints. The settings say where the log and the stored files are.`;
 
 const LOOK_MS = 300;
-const SERVICE_KEY = personalKeyStream('service');
 const config = readSettings();
 // Standard output is for the answer.
 const logger = openLogger({ ...config, log_level: config.log_file ? config.log_level : 'silent' });
@@ -107,23 +105,19 @@ async function verify(open: OpenBackup): Promise<void> {
 
 async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  let service_key: unknown = null;
+  const key = keyInBackup();
   let is_writing = false;
   const restored = await restoreBackup({
     open,
-    look(line: Line) {
-      if (line.kind === 'event' && line.line.stream === SERVICE_KEY) service_key = line.line.data;
-    },
+    look: key.look,
     async into() {
-      if (service_key !== null) assertOpens(await personalDataKey(), SERVICE_KEY, service_key);
+      await key.assert(personalDataKey);
       const blobs = await openedBlobs();
       const log = opened.use(closing(await openStoredLog(config, logger, opening)));
       is_writing = true;
       return { log, blobs };
     },
-    restored(events) {
-      if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
-    },
+    restored: showEvents,
   }).catch((cause: Error) => {
     if (!is_writing || storeFaultOf(cause) === null) throw cause;
     throw new Error(`${cause.message}\nThe restore was cut off. Start it again: it continues where it stopped.`, {
@@ -137,6 +131,25 @@ async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Pro
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   print(restored);
   console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);
+}
+
+/** The key of the newest backup among the stored files. */
+async function newest(blobs: Blobs): Promise<string> {
+  const keys = (await Array.fromAsync(blobs.list(backupsPrefix()))).map(({ key }) => key);
+  const [found] = keys.sort((a, b) => (basename(a) < basename(b) ? 1 : -1));
+  if (found === undefined) throw new Error('there is no backup among the stored files: name a file');
+  return found;
+}
+
+async function rehearseOne(open: OpenBackup): Promise<void> {
+  const backup = await rehearse({ config, logger, opening, open, personalDataKey, restored: showEvents });
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  print(backup);
+  console.log('It was restored into an empty folder, its ledger holds, and the log has a mark of that.');
+}
+
+function showEvents(events: number): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${events} events `);
 }
 
 function readSettings(): Config {
@@ -183,9 +196,8 @@ function opener(name: string, openedBlobs: () => Promise<Blobs>): OpenBackup {
 try {
   const { positionals } = readWords({ allowPositionals: true }, USAGE);
   const [command, file] = positionals;
-  const wanted = command === 'verify' || command === 'restore' ? 2 : 1;
-  if (!['create', 'list', 'verify', 'restore'].includes(command ?? '') || positionals.length !== wanted)
-    throw new Error(USAGE);
+  const takes = { create: [1], list: [1], verify: [2], restore: [2], rehearse: [1, 2] }[command ?? ''] ?? [];
+  if (!takes.includes(positionals.length)) throw new Error(USAGE);
   if (command === 'create') await create();
   else {
     await using opened = new AsyncDisposableStack();
@@ -193,6 +205,8 @@ try {
     // Opening them makes their folder, which a backup that is refused must not leave behind.
     const openedBlobs = () => (blobs ??= openBlobs(config, logger, opening).then((each) => opened.use(closing(each))));
     if (command === 'list') await list(await openedBlobs());
+    else if (command === 'rehearse')
+      await rehearseOne(opener(file ?? (await newest(await openedBlobs())), openedBlobs));
     else if (command === 'verify') await verify(opener(file!, openedBlobs));
     else await restore(opener(file!, openedBlobs), openedBlobs);
   }

@@ -1,6 +1,6 @@
 // The aggregate of one backup: it is started once, ends once, and is deleted once if it was completed. One stream for all backups
 // decides which of them runs, so that of simultaneous requests one starts a backup.
-import type { BackupCompleted, BackupEvent, BackupFailed } from '../events/backup.ts';
+import type { BackupCompleted, BackupEvent, BackupFailed, BackupRehearsed } from '../events/backup.ts';
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { BackupTurnEvent } from '../events/service.ts';
 import { BACKUP_TURN_STREAM, backupStream } from '../events/streams.ts';
@@ -24,6 +24,7 @@ export const evolve = evolveBy<Backup, BackupEvent>({
   BackupStarted: () => ({ status: 'running' }),
   BackupCompleted: (_, { key, missing_files = 0 }) => ({ status: 'completed', key, missing_files }),
   BackupFailed: () => ({ status: 'failed' }),
+  BackupRehearsed: (backup) => backup,
   BackupDeleted: () => ({ status: 'deleted' }),
 });
 
@@ -31,6 +32,7 @@ export type BackupCommand =
   | { type: 'start' }
   | ({ type: 'complete' } & BackupCompleted)
   | ({ type: 'fail' } & BackupFailed)
+  | ({ type: 'rehearse' } & BackupRehearsed)
   | { type: 'delete' };
 
 /** A command that comes after the backup's end changes nothing: two processes may have written one backup. */
@@ -45,6 +47,11 @@ export function decide({ status }: Readonly<Backup>, command: BackupCommand): De
     case 'fail': {
       const { type: _, ...data } = command;
       return { events: status === 'running' ? [{ type: 'BackupFailed', data }] : [] };
+    }
+    case 'rehearse': {
+      // Also one of another log, or one whose file is gone here: each rehearsal is news.
+      const { type: _, ...data } = command;
+      return { events: [{ type: 'BackupRehearsed', data }] };
     }
     case 'delete':
       return { events: status === 'completed' ? [{ type: 'BackupDeleted', data: {} }] : [] };

@@ -30,10 +30,13 @@ export const BACKUP_EVENTS = {
     reason: Type.Enum(BACKUP_FAILURES),
     message: Type.String(),
   }),
+  /** An operator restored it into an empty folder to try it, and its ledger held there. */
+  BackupRehearsed: event({ events: Count, files: Count, duration_ms: Count }),
   /** The retention removed its file. */
   BackupDeleted: event({}),
 };
 
 export type BackupCompleted = DataOf<typeof BACKUP_EVENTS.BackupCompleted>;
 export type BackupFailed = DataOf<typeof BACKUP_EVENTS.BackupFailed>;
+export type BackupRehearsed = DataOf<typeof BACKUP_EVENTS.BackupRehearsed>;
 export type BackupEvent = EventsOf<typeof BACKUP_EVENTS>;

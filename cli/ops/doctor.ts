@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import { mails } from '../../readmodels/mails.ts';
-import { backups } from '../../readmodels/operations/backups.ts';
+import { backupRehearsals, backups, REHEARSED_WITHIN_MS } from '../../readmodels/operations/backups.ts';
 import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { RENEWED_BEFORE_MS } from '../../roles/certificates.ts';
@@ -191,8 +191,20 @@ async function storedFindings(documents: ReadDocuments): Promise<Finding[]> {
   if (!newest || now - Date.parse(newest.started_at) > BACKUP_OLD_MS)
     found.push({
       wrong: newest ? `the newest backup was started at ${newest.started_at}` : 'there is no backup',
-      do: 'Let your scheduler call POST /admin/backups each day, and restore one elsewhere to try it.',
+      do: 'Let your scheduler call POST /admin/backups each day, or run `npm run -s backup -- create` from cron.',
       runbook: 'backupold',
+    });
+  const [rehearsal] = await (await liveReading(documents, backupRehearsals)).find(
+    {},
+    { sort: { rehearsed_at: -1 }, limit: 1 },
+  );
+  if (newest && (!rehearsal || now - Date.parse(rehearsal.rehearsed_at) > REHEARSED_WITHIN_MS))
+    found.push({
+      wrong: rehearsal
+        ? `a backup was last restored to try it at ${rehearsal.rehearsed_at}`
+        : 'no backup was ever restored to try it',
+      do: 'Run `npm run -s backup -- rehearse`, which restores the newest one into an empty folder and removes it again.',
+      runbook: 'backupnotrehearsed',
     });
   const [oldest] = await (await liveReading(documents, mails)).find(
     { status: 'due' },

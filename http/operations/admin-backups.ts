@@ -6,6 +6,7 @@ import { Type } from '../../events/schema.ts';
 import {
   type BackupDocument,
   type BackupProgressDocument,
+  backupRehearsals,
   backups,
   startedBackup,
 } from '../../readmodels/operations/backups.ts';
@@ -20,7 +21,7 @@ import { paging } from '../results/result-view.ts';
 
 const wire = ({ log, read, backup_progress }: Parts) => ({
   commands: openBackups(log),
-  documents: read({ backups }).backups,
+  read: read({ backups, backupRehearsals }),
   progress: backup_progress,
 });
 type Deps = ReturnType<typeof wire>;
@@ -55,6 +56,10 @@ const BackupView = Type.Object(
     missing_files: Nullable(Count('Uploads of jobs that were not among the stored files, and so are not in it.')),
     size_bytes: Nullable(counts.size_bytes),
     sha256: Nullable(Type.String({ description: 'The checksum of the file, as `sha256sum` prints it.' })),
+    rehearsed_at: {
+      ...NullableTime,
+      description: 'When it was last restored into an empty folder to try it, by `npm run backup -- rehearse`.',
+    },
     key: Nullable(Type.String({ description: 'The key of the file among the stored files.' })),
     failure: Nullable(
       Type.Object({
@@ -73,7 +78,7 @@ const startedExample = {
   ...{ backup_id: '7b0d9c0e-5c39-4c1c-9d0b-0a4f6f1a2b3c', status: 'running' },
   ...{ started_at: '2026-01-31T09:00:00.000Z', started_by: 'admin:root', ended_at: null, deleted_at: null },
   ...{ duration_ms: null, progress: { events: 0, files: 0, size_bytes: 0 }, position: null, events: null },
-  ...{ files: null, missing_files: null, size_bytes: null, sha256: null, key: null, failure: null },
+  ...{ files: null, missing_files: null, size_bytes: null, sha256: null, rehearsed_at: null, key: null, failure: null },
 };
 const completedExample = {
   ...{ ...startedExample, status: 'completed', ended_at: '2026-01-31T09:00:21.000Z', duration_ms: 20_740 },
@@ -85,21 +90,35 @@ const completedExample = {
     missing_files: 0,
     size_bytes: 38_210_412,
   },
+  rehearsed_at: '2026-02-01T03:00:00.000Z',
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
   key: 'backups/7b0d9c0e-5c39-4c1c-9d0b-0a4f6f1a2b3c/2026-01-31T09-00-00-260Z-5f0c11aa.ndjson.zst',
 };
 
 const NOTHING = { events: 0, files: 0, size_bytes: 0 };
 
-function backupView({ _id: backup_id, status, ...found }: BackupDocument, progress?: BackupProgressDocument) {
+function backupView(
+  { _id: backup_id, status, ...found }: BackupDocument,
+  progress?: BackupProgressDocument,
+  rehearsed_at: string | null = null,
+) {
   const { events, files, size_bytes } = progress ?? NOTHING;
-  return { backup_id, status, ...found, progress: status === 'running' ? { events, files, size_bytes } : null };
+  return {
+    backup_id,
+    status,
+    ...found,
+    rehearsed_at,
+    progress: status === 'running' ? { events, files, size_bytes } : null,
+  };
 }
 
-async function viewsOf(found: readonly BackupDocument[], { progress }: Deps) {
+async function viewsOf(found: readonly BackupDocument[], { read, progress }: Deps) {
   const running = found.filter(({ status }) => status === 'running').map(({ _id }) => _id);
   const known = new Map((await progress.read(running)).map((document) => [document._id, document]));
-  return (document: BackupDocument) => backupView(document, known.get(document._id));
+  const tried = await read.backupRehearsals.getMany(found.map(({ _id }) => _id));
+  const rehearsed = new Map(tried.map(({ _id, rehearsed_at }) => [_id, rehearsed_at]));
+  return (document: BackupDocument) =>
+    backupView(document, known.get(document._id), rehearsed.get(document._id) ?? null);
 }
 
 const LIMIT = 20;
@@ -113,7 +132,7 @@ const list = route({
   query: Type.Object(paging(LIMIT)),
   responses: { 200: listOf('A page of backups.', BackupView, completedExample, LIMIT) },
   async handler({ query }, deps) {
-    const page = await pageOf(deps.documents, {}, { started_at: -1 }, query);
+    const page = await pageOf(deps.read.backups, {}, { started_at: -1 }, query);
     return listReply(page, await viewsOf(page.items, deps), query);
   },
 });

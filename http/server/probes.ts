@@ -5,7 +5,7 @@ import type { EventStore } from '../../events/event-store.ts';
 import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { mails } from '../../readmodels/mails.ts';
-import { backups } from '../../readmodels/operations/backups.ts';
+import { backupRehearsals, backups } from '../../readmodels/operations/backups.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
 import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
@@ -102,6 +102,7 @@ export function openWatch(
     issues,
     mails: readmodels.collection(mails),
     backups: readmodels.collection(backups),
+    rehearsals: readmodels.collection(backupRehearsals),
     roles,
     stores: readiness.stores,
   });

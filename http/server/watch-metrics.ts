@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { PaymentIssueDocument } from '../../readmodels/billing/payment-issues.ts';
 import type { Reading } from '../../readmodels/documents.ts';
 import type { MailDocument } from '../../readmodels/mails.ts';
-import type { BackupDocument } from '../../readmodels/operations/backups.ts';
+import type { BackupDocument, BackupRehearsalDocument } from '../../readmodels/operations/backups.ts';
 import { within } from '../../roles/dependencies.ts';
 import { MANAGERS, type ManagerSign } from '../../roles/managers.ts';
 import {
@@ -23,6 +23,7 @@ import type { Readiness } from './readiness.ts';
 export interface WatchMetricsOptions {
   followers: () => Promise<Followers>;
   backups: Pick<Reading<BackupDocument>, 'find'>;
+  rehearsals?: Pick<Reading<BackupRehearsalDocument>, 'find'>;
   issues?: Pick<Reading<PaymentIssueDocument>, 'count'>;
   mails?: Pick<Reading<MailDocument>, 'count'>;
   roles: RoleWatch;
@@ -202,6 +203,18 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
     const [completed, failed] = await Promise.all([newest('completed'), newest('failed')]);
     return { completed, failed };
   }, monotonic);
+  const { rehearsals } = options;
+  const rehearsed =
+    rehearsals && shared(() => rehearsals.find({}, { sort: { rehearsed_at: -1 }, limit: 1 }), monotonic);
+  gauge(
+    'backup_rehearsed_timestamp_seconds',
+    'When a backup was last restored into an empty folder to try it, in Unix time. 0 before.',
+    [],
+    async () => {
+      const found = await rehearsed?.();
+      return found ? [[{}, found[0] ? Date.parse(found[0].rehearsed_at) / 1000 : 0]] : [];
+    },
+  );
   gauge(
     'backup_started_timestamp_seconds',
     'Start of the newest backup with this end, in Unix time: it has what the log had then. 0 without one.',

@@ -29,6 +29,22 @@ export const backups: CollectionSpec<BackupDocument> = {
   indexes: [{ fields: { started_at: -1 } }, { fields: { status: 1, started_at: -1 } }],
 };
 
+/** `_id` is the id of a backup, perhaps of another log, that was restored into an empty folder to try it. */
+export interface BackupRehearsalDocument extends Document {
+  /** When it was last rehearsed. */
+  rehearsed_at: string;
+  rehearsed_by: string;
+  events: number;
+  files: number;
+}
+export const backupRehearsals: CollectionSpec<BackupRehearsalDocument> = {
+  name: 'backup_rehearsals',
+  fields: { rehearsed_at: 'string' },
+  indexes: [{ fields: { rehearsed_at: -1 } }],
+};
+/** A restore that nobody has tried for longer may not work any more. */
+export const REHEARSED_WITHIN_MS = 90 * 86_400_000;
+
 /** A backup that was asked for. */
 export const startedBackup = (_id: string, started_at: string, started_by: string): BackupDocument => ({
   ...{ _id, status: 'running', started_at, started_by, ended_at: null, deleted_at: null },

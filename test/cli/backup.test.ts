@@ -163,3 +163,43 @@ test('wrong arguments, settings and files end it with a sentence', async (t) => 
   t.regex((await run(folder, ['verify', 'none'])).err, /^there is no file .*none, and no stored file none$/m);
   t.like(await run(folder, ['list'], { BACKUP_KEEP: 'x' }), { code: 2 });
 });
+
+test('a rehearsal restores into an empty folder, verifies the ledger there, and leaves a mark in the log alone', async (t) => {
+  const folder = await newFolder(t);
+  await seeAlice(folder);
+  t.regex((await run(folder, ['rehearse'])).err, /there is no backup among the stored files/);
+  const older = (await run(folder, ['create'])).out.trim();
+  const newest = (await run(folder, ['create'])).out.trim();
+  const rehearsed = await run(folder, ['rehearse']);
+  t.is(rehearsed.code, 0, rehearsed.err);
+  t.true(rehearsed.out.includes(newest.split('/')[1]!), 'the newest one');
+  t.regex(rehearsed.out, /its ledger holds/);
+  t.is((await run(folder, ['rehearse', older])).code, 0);
+  const marks = async () => (await stored(folder)).filter((event) => event.includes('BackupRehearsed'));
+  t.is((await marks()).length, 2);
+  t.false((await readdir(folder)).includes('rehearsal'));
+
+  const without = await run(folder, ['rehearse'], { PERSONAL_DATA_KEY: 'w'.repeat(32) });
+  t.is(without.code, 1);
+  t.regex(without.err, /sealed under another PERSONAL_DATA_KEY/);
+  const path = join(folder, 'blobs', newest);
+  await writeFile(path, (await readFile(path)).subarray(0, -1));
+  t.regex((await run(folder, ['rehearse'])).err, /the file was cut/);
+  t.is((await marks()).length, 2, 'a rehearsal that fails leaves no mark');
+  t.false((await readdir(folder)).includes('rehearsal'));
+});
+
+test('a backup whose ledger breaks a rule is no rehearsal', async (t) => {
+  const folder = await newFolder(t);
+  await seeAlice(folder);
+  const log = await openSqliteEventStore({ path: join(folder, 'events.db') });
+  const data = { transaction_id: randomUUID(), amount: 5, reason: 'none', balance_after: 7, hash: '0'.repeat(64) };
+  const metadata = { command_id: 'c', causation_id: 'c', actor: 'x', at: '2026-01-31T09:00:00.000Z' };
+  await log.append('credits-mallory', 'no_stream', [{ id: randomUUID(), type: 'CreditsGranted', data, metadata }]);
+  await log.close();
+  t.is((await run(folder, ['create'])).code, 0);
+  const refused = await run(folder, ['rehearse']);
+  t.is(refused.code, 1);
+  t.regex(refused.err, /the ledger of the restored log breaks rules/);
+  t.false((await stored(folder)).some((event) => event.includes('BackupRehearsed')));
+});

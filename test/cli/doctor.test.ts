@@ -1,9 +1,11 @@
 // `ops doctor`: what is wrong in any process, as sentences that say what to do.
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openBackups } from '../../commands/backups.ts';
 import { giveRoleSigns } from '../../roles/role-signs.ts';
 import { projectedFolder } from '../support/projected-folder.ts';
 import { opsHere } from '../support/run-ops.ts';
+import { coded, commandContext } from '../support/stores.ts';
 
 const SIGN = { failures: 3, failing_ms: null, put_off: 0, oldest_pending_ms: 0, reason: null };
 
@@ -69,6 +71,29 @@ test('the doctor tells what each process says: managers, servers that are away, 
     ],
   );
   t.regex(found[1]!.do, /mails send/);
+});
+
+test('the doctor says when no backup was restored to try it, or none for 90 days', async (t) => {
+  const backup_id = '7b0d9c0e-5c39-4c1c-9d0b-0a4f6f1a2b3c';
+  const counts = { events: 1, files: 0, duration_ms: 1 };
+  const completed = { ...counts, key: 'k', position: '1', deleted_streams: 0, size_bytes: 1, sha256: 'a'.repeat(64) };
+  const found = async (days_ago: number | null) => {
+    const folder = await projectedFolder(t, async (stored) => {
+      const backups = openBackups(coded(stored as never));
+      await backups.start(backup_id, { ...commandContext(), now: Date.now() });
+      await backups.run(backup_id, { type: 'complete', ...completed }, { ...commandContext(), now: Date.now() });
+      const now = Date.now() - (days_ago ?? 0) * 86_400_000;
+      if (days_ago !== null)
+        await backups.run(backup_id, { type: 'rehearse', ...counts }, { ...commandContext(), now });
+    });
+    const { stdout } = await opsHere(['doctor', '--json'], { DATA_DIR: folder });
+    const { findings } = JSON.parse(stdout) as { findings: { wrong: string; runbook: string }[] };
+    return findings.filter(({ runbook }) => runbook.startsWith('backup')).map(({ wrong }) => wrong);
+  };
+  const [never, old, lately] = await Promise.all([found(null), found(91), found(89)]);
+  t.deepEqual(never, ['no backup was ever restored to try it']);
+  t.regex(old.join(), /^a backup was last restored to try it at \d{4}-/);
+  t.deepEqual(lately, []);
 });
 
 test('the doctor names certificates that end within two weeks, or have ended', async (t) => {

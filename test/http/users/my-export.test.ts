@@ -8,6 +8,7 @@ import { ALL_PROJECTIONS } from '../../../projections/all.ts';
 const LEFT_OUT = {
   'nothing of a single person': [
     ...['blocked_domains', 'blocklist_version', 'domain_health', 'proxies', 'proxy_domains', 'proxy_pool', 'backups'],
+    'backup_rehearsals',
     ...['growth_counts', 'growth_cohorts', 'growth_notes', 'paywall_counts', 'revenue_counts', 'user_counts'],
     ...['ledger_leaves', 'ledger_tree', 'ledger_heads'],
   ],

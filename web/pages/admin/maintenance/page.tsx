@@ -163,6 +163,7 @@ const COLUMNS: readonly Column<Backup>[] = [
     cell: ({ files, missing_files }) =>
       `${grouped(files)}${missing_files ? `, ${grouped(missing_files)} missing` : ''}`,
   },
+  { label: 'Rehearsed', cell: ({ rehearsed_at }) => (rehearsed_at === null ? '–' : <Time at={rehearsed_at} />) },
   { label: 'Size', is_number: true, cell: ({ size_bytes }) => bytes(size_bytes) },
   { label: 'File', cell: ({ key }) => <small>{key ?? '–'}</small> },
 ];
