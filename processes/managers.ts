@@ -47,7 +47,15 @@ export function managersOf(options: ManagingOptions): AnyManager[] {
       context: contextOf('webhook-endpoints', now),
     }),
     erasures({
-      ...{ log, readmodels, erasures: openErasures(log), endpoints, commands, deleteJob: jobs_of_users, monotonic },
+      ...{
+        log,
+        readmodels,
+        erasures: openErasures(log, credits.users),
+        endpoints,
+        commands,
+        deleteJob: jobs_of_users,
+        monotonic,
+      },
       ...{ mailer, payments: options.payments, removals, context: contextOf('erasures', now) },
     }),
     ...dues({

@@ -8,7 +8,7 @@ import type { SubscriptionChanged } from '../../events/subscription.ts';
 import { openSubscriptionsAt, type SubscriptionState } from '../../events/subscription-state.ts';
 import { type CommandContext, notRefused } from '../aggregate.ts';
 import type { CreditsLedger } from '../ledger/credits.ts';
-import { isErased, openUserAggregate } from '../users/user.ts';
+import { isErased } from '../users/user.ts';
 import { creditsOfLines, monthlyCents, newestLine, type PaidLine, quantityOf } from './paid-lines.ts';
 import { ledgerCommandsOf, openPayments, type Payment, type PaymentCommand } from './payment.ts';
 import { openPaymentIssues } from './payment-issue.ts';
@@ -74,7 +74,6 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
   const payments = openPayments(log);
   const subscriptions = openSubscriptions(log);
   const issues = openPaymentIssues(log);
-  const users = openUserAggregate(log);
 
   async function record(payment_id: string, command: PaymentCommand, context: CommandContext): Promise<Position> {
     const { position } = notRefused(await payments.run(payment_id, command, context));
@@ -93,7 +92,7 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
         reached = notRefused(await credits.run(state.received.user_id, command, context)).position;
       }
       for (const issue of issuesOf(payment_id, state)) await issues.raise(issue, context);
-      if (isErased((await users.read(userStream(state.received.user_id))).state)) {
+      if (isErased((await credits.users.read(userStream(state.received.user_id))).state)) {
         await issues.raise({ reason: 'erased_user', subject: payment_id, ...moneyIn(state.received) }, context);
       }
     }

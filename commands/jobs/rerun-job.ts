@@ -6,7 +6,8 @@ import type { JobCreated, UrlsListed } from '../../events/job.ts';
 import { jobStream, urlsStream, userStream } from '../../events/streams.ts';
 import type { CommandContext, Refusal } from '../aggregate.ts';
 import type { Blobs } from '../blobs.ts';
-import { isErased, openUserAggregate } from '../users/user.ts';
+import type { CreditsLedger } from '../ledger/credits.ts';
+import { isErased } from '../users/user.ts';
 import type { Given, IntakeOptions, ListItem } from './intake.ts';
 import { creationOf, type Jobs, NO_SUCH_JOB } from './job.ts';
 import type { JobRequest, Keyed, Submissions } from './submit.ts';
@@ -50,11 +51,11 @@ const BYTES_A_URL = 100;
 export function openRerunJob(parts: {
   log: EventStore;
   jobs: Jobs;
+  users: CreditsLedger['users'];
   blobs: Pick<Blobs, 'file'>;
   submissions: Pick<Submissions, 'submitOnce'>;
 }): RerunJob {
-  const { log, jobs, blobs, submissions } = parts;
-  const users = openUserAggregate(log);
+  const { log, jobs, users, blobs, submissions } = parts;
   const jobOf = async (job_id: string) => (await jobs.aggregate.read(jobStream(job_id))).state;
 
   return async (job_id, { route, signal, answerOf }, context) => {

@@ -6,7 +6,7 @@ import type { Ceiling } from '../../events/job.ts';
 import { creditsStream, userStream } from '../../events/streams.ts';
 import { correctedUsage, ofPeriod, type UsageCorrection, usageAt } from '../../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from '../aggregate.ts';
-import { openUserAggregate, type User } from '../users/user.ts';
+import { openUserAggregate, type User, type UserAggregate } from '../users/user.ts';
 import { type Credits, evolve, initial, lastOf, lotOf, type Reservation, usedBy } from './ledger.ts';
 import { type Draft, isoOf, openDraft, spend } from './ledger-draft.ts';
 import { type GivingBack, loadLedger, type Recalled, recall } from './ledger-snapshots.ts';
@@ -220,6 +220,8 @@ const ceilingOf = (limit: UsageLimit | undefined, credits: Readonly<Credits>, no
 
 export interface CreditsLedger {
   aggregate: Aggregate<Credits, CreditsEvent>;
+  /** The users whose limits a reservation keeps to. Every command of a process over a user is one of this aggregate. */
+  users: UserAggregate;
   /** `ceiling`: why a reservation took less than it was asked to, when it did. */
   run(user_id: string, command: CreditsCommand, context: CommandContext): ReturnType<typeof runCredits>;
 }
@@ -302,6 +304,7 @@ export function openCredits(log: EventStore): CreditsLedger {
   const limitOf = async (user_id: string) => limitIn((await users.read(userStream(user_id))).state);
   return {
     aggregate,
+    users,
     run: (user_id, command, context) => runCredits(log, aggregate, limitOf, user_id, command, context),
   };
 }

@@ -11,7 +11,6 @@ import {
   erase,
   type IdentityReport,
   isErased,
-  openUserAggregate,
   recordFingerprint,
   report,
   type SeenUser,
@@ -55,7 +54,7 @@ export function openAccounts(
   credits: CreditsLedger,
   { signup_credits, bonus_at }: AccountsOptions,
 ): Accounts {
-  const aggregate = openUserAggregate(log);
+  const aggregate = credits.users;
   const claims = openBonusClaims(log);
 
   /** Grants once: the ledger knows a bonus that was granted. */

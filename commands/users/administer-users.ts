@@ -1,10 +1,10 @@
 // What administrators do to a user besides limits: they adjust the credits, write notes, and star whom they want to see first.
 import { hash } from 'node:crypto';
-import type { EventStore, Position } from '../../events/event-store.ts';
+import type { Position } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
 import type { CommandContext, Done, Refusal } from '../aggregate.ts';
 import type { CreditsLedger, CreditsRefusal } from '../ledger/credits.ts';
-import { notAUser, openUserAggregate, star, updateNotes } from './user.ts';
+import { notAUser, star, updateNotes } from './user.ts';
 
 export interface Adjustment {
   /** Credits to add, or to remove when it is negative. */
@@ -39,8 +39,8 @@ export interface UserAdministration {
 
 const digestOf = (...parts: unknown[]) => hash('sha256', JSON.stringify(parts), 'hex').slice(0, 32);
 
-export function openUserAdministration(log: EventStore, credits: CreditsLedger): UserAdministration {
-  const aggregate = openUserAggregate(log);
+export function openUserAdministration(credits: CreditsLedger): UserAdministration {
+  const aggregate = credits.users;
   return {
     async adjustCredits(user_id, { amount, reason, idempotency_key }, context) {
       const refused = notAUser((await aggregate.read(userStream(user_id))).state);

@@ -1,10 +1,9 @@
 // The limits of a user's usage that administrators and the user set: the ledger holds the user's next jobs to them.
-import type { EventStore } from '../../events/event-store.ts';
 import { creditsStream, userStream } from '../../events/streams.ts';
 import { usageAt } from '../../events/usage.ts';
 import type { CommandContext, Done } from '../aggregate.ts';
 import type { CreditsLedger } from '../ledger/credits.ts';
-import { limitSpending, limitUsage, openUserAggregate, setUsage } from './user.ts';
+import { limitSpending, limitUsage, setUsage } from './user.ts';
 
 /** The commands of administrators are refused as `user_not_found` and `user_erased`. */
 export interface UsageLimits {
@@ -16,8 +15,8 @@ export interface UsageLimits {
   setUsage(user_id: string, set: { usage: number; reason: string }, context: CommandContext): Promise<Done>;
 }
 
-export function openUsageLimits(log: EventStore, credits: CreditsLedger): UsageLimits {
-  const aggregate = openUserAggregate(log);
+export function openUsageLimits(credits: CreditsLedger): UsageLimits {
+  const aggregate = credits.users;
   return {
     setLimit: (user_id, set, context) =>
       aggregate.handle(userStream(user_id), context, (user) => limitUsage(user, set)),

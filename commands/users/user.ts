@@ -237,7 +237,9 @@ const forget = ({ status }: Readonly<User>): Decision<UserEvent> => ({
   events: status === 'erased' ? [{ type: 'UserForgotten', data: {} }] : [],
 });
 
-export const openUserAggregate = (log: EventStore): Aggregate<User, UserEvent> =>
+export type UserAggregate = Aggregate<User, UserEvent>;
+
+export const openUserAggregate = (log: EventStore): UserAggregate =>
   openAggregate<User, UserEvent>(log, { initial, evolve });
 
 /** The commands on erased users. */
@@ -247,8 +249,8 @@ export interface Erasures {
   forget(user_id: string, context: CommandContext): Promise<Done>;
 }
 
-export function openErasures(log: EventStore): Erasures {
-  const aggregate = openUserAggregate(log);
+/** `aggregate`: that of the process; default: one of its own. */
+export function openErasures(log: EventStore, aggregate = openUserAggregate(log)): Erasures {
   return {
     erase: (user_id, context) => aggregate.handle(userStream(user_id), context, (user) => erase(user)),
     forget: (user_id, context) => aggregate.handle(userStream(user_id), context, forget),

@@ -12,9 +12,9 @@ import { fileName, typeOfFile } from '../results/export/file-name.ts';
 import { JobView, jobExample } from './job-view.ts';
 import { answerOf, type Once, onceMade, ownOf } from './submit.ts';
 
-const wire = ({ log, jobs, blobs, submissions, jobFinder, read, now }: Parts) => ({
+const wire = ({ log, jobs, credits, blobs, submissions, jobFinder, read, now }: Parts) => ({
   ...{ blobs, jobFinder, now },
-  rerunJob: openRerunJob({ log, jobs, blobs, submissions }),
+  rerunJob: openRerunJob({ log, jobs, users: credits.users, blobs, submissions }),
   read: read({ jobs: jobDocuments }),
 });
 type Deps = ReturnType<typeof wire>;

@@ -20,8 +20,8 @@ import { groupOf, type Parts } from '../group.ts';
 import { notFound, params } from './admin-users.ts';
 import { UsageView, usageExample, usageView } from './profile-view.ts';
 
-const wire = ({ log, credits, read, now, passed }: Parts) => ({
-  ...{ now, passed, limits: openUsageLimits(log, credits), administration: openUserAdministration(log, credits) },
+const wire = ({ credits, read, now, passed }: Parts) => ({
+  ...{ now, passed, limits: openUsageLimits(credits), administration: openUserAdministration(credits) },
   read: read({ users, balances }),
 });
 type Deps = ReturnType<typeof wire>;

@@ -28,8 +28,8 @@ import {
   usageView,
 } from './profile-view.ts';
 
-const wire = ({ read, log, credits, accounts, keys, config, now }: Parts) => ({
-  ...{ accounts, config, now, limits: openUsageLimits(log, credits) },
+const wire = ({ read, credits, accounts, keys, config, now }: Parts) => ({
+  ...{ accounts, config, now, limits: openUsageLimits(credits) },
   client: openClientHash(keys.links),
   read: read({ users, balances, subscriptions }),
 });

@@ -91,8 +91,8 @@ async function twoUsers(t: ExecutionContext) {
     const [named, noted, limited] = user_id === 'u-1' ? PERSONAL.slice(6) : ['charles', 'a note', 'a reason'];
     await openAccounts(log, credits, ACCOUNTS).see({ user_id, email, name: named! }, context());
     const administrator = { ...context(), actor: 'admin:root' };
-    await openUserAdministration(log, credits).updateNotes(user_id, { notes: noted! }, administrator);
-    await openUsageLimits(log, credits).setLimit(user_id, { limit: 9_999, reason: limited! }, administrator);
+    await openUserAdministration(credits).updateNotes(user_id, { notes: noted! }, administrator);
+    await openUsageLimits(credits).setLimit(user_id, { limit: 9_999, reason: limited! }, administrator);
     const [machine, seen] = user_id === 'u-1' ? [PERSONAL[4]!, PERSONAL[5]!] : ['an-engine', 'the-paywall'];
     const fingerprint = { os: machine, device_type: null, screen_size: null };
     const claim = { address: 'home', site: null, user: 'f'.repeat(64), fingerprint: 'f'.repeat(64) };

@@ -75,7 +75,7 @@ export async function act(action: Action, known: Known, world: World): Promise<v
   }
 
   async function rerun(client: number, job_id: string, owner_id: string): Promise<void> {
-    const { log, jobs: commands } = world.client(client);
+    const { log, jobs: commands, credits } = world.client(client);
     const began = world.gate.witnessed.length;
     const submissions = {
       async submitOnce({ given }: { given: Given }): Promise<never> {
@@ -84,7 +84,13 @@ export async function act(action: Action, known: Known, world: World): Promise<v
         return { ok: true } as never;
       },
     };
-    const run = openRerunJob({ log, jobs: commands, blobs: { file: async () => null }, submissions });
+    const run = openRerunJob({
+      log,
+      jobs: commands,
+      users: credits.users,
+      blobs: { file: async () => null },
+      submissions,
+    });
     const route = { method: 'POST', path: '/rerun' };
     const rerunning = { route, signal: new AbortController().signal, answerOf: () => assert.fail() };
     const answer = await run(job_id, rerunning, world.contextOf('admin:test'));

@@ -15,7 +15,7 @@ async function openWorld(t: ExecutionContext) {
   const log = coded((await openTestStores(t)).log);
   const process = () => {
     const credits = openCredits(log);
-    const administration = openUserAdministration(log, credits);
+    const administration = openUserAdministration(credits);
     const adjust = (amount: number, key: string | null = null, { by = 'root', reason = 'why' } = {}) =>
       administration.adjustCredits('alice', { amount, reason, idempotency_key: key }, admin(by));
     return { credits, administration, adjust };

@@ -36,7 +36,7 @@ async function openWorld(t: ExecutionContext) {
       };
       return submitJob(submission, commandContext(now));
     };
-    return { jobs, credits, submit, resume: openResumeJob(jobs, credits), limits: openUsageLimits(log, credits) };
+    return { jobs, credits, submit, resume: openResumeJob(jobs, credits), limits: openUsageLimits(credits) };
   }
   const own = process();
   const accounts = openAccounts(log, own.credits, { signup_credits: 1000, bonus_at: 'first_sight' });

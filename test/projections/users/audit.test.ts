@@ -19,7 +19,7 @@ test('what administrators did is an entry in every batching of the log, and reas
   const { log: store } = await openTestStores(t);
   const log = coded(store);
   const credits = openCredits(log);
-  const [administration, limits] = [openUserAdministration(log, credits), openUsageLimits(log, credits)];
+  const [administration, limits] = [openUserAdministration(credits), openUsageLimits(credits)];
   const accounts = openAccounts(log, credits, { signup_credits: 100, bonus_at: 'first_sight' });
   for (const user_id of ['ada', 'bob']) await accounts.see({ user_id, email: null }, by(`user:${user_id}`));
   const adjustment = { amount: -7, reason: 'double charge', idempotency_key: null };

@@ -28,7 +28,7 @@ test('the read model shows what happened to an account, and keeps nothing person
     await accounts.recordFingerprint({ user_id, fingerprint, claim }, context());
     await intake.recordPaywallEvent({ event: 'shown', user_id, properties: '{"plan":"pro"}' }, context());
   }
-  await openUsageLimits(log, credits).setLimit('bob', { limit: 7, reason: 'abuse' }, context());
+  await openUsageLimits(credits).setLimit('bob', { limit: 7, reason: 'abuse' }, context());
   const agency = { event: 'client_added', agency_id: 'agency-7', occurred_at: AT, properties: '{}' };
   await intake.recordAgencyEvent(agency, context());
   await project({ log, documents });
