@@ -21,7 +21,7 @@ import { compareDocuments } from './compare.ts';
 import { type Commit, type Fence, Overtaken } from './fence.ts';
 import { dropRetired, numbersOf, stateOf } from './generations.ts';
 import type { RoomKeeper } from './room.ts';
-import { forgetParked, isOfStore, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
+import { forgetParked, isFaultOfEvent, isPassing, type Reached, stateIn, takeEvents } from './take-events.ts';
 
 export interface BuildOptions {
   log: EventStore;
@@ -102,7 +102,7 @@ export async function build(options: BuildOptions, projection: Projection): Prom
     await buildNext(options, projection);
   } catch (error) {
     if (signal.aborted || error instanceof Overtaken) throw error;
-    if (isOfStore(error)) {
+    if (!isFaultOfEvent(error)) {
       if (!isPassing(error)) builder.id = randomUUID(); // counts as another that did not get on
       throw error;
     }

@@ -16,7 +16,7 @@ import { rebuildReadable } from './later-events.ts';
 import { runLive } from './live-run.ts';
 import { adoptLog, otherLog } from './other-log.ts';
 import { keepRoom } from './room.ts';
-import { isOfStore } from './take-events.ts';
+import { isFaultOfEvent } from './take-events.ts';
 
 export interface ProjectorOptions {
   log: EventStore;
@@ -183,7 +183,7 @@ async function unfitGenerations({ documents, projections, logger }: ProjectorOpt
     try {
       for (const spec of collections) await documents.collection(inGeneration(spec, generation));
     } catch (error) {
-      if (isOfStore(error) || (await stateOf(documents, name)).version === version) throw error;
+      if (!isFaultOfEvent(error) || (await stateOf(documents, name)).version === version) throw error;
       logger.warn({ err: error, projection: name, generation }, 'a read model stands still until it is rebuilt');
       unfit.set(name, generation);
     }

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { RecordedEvent, SubscriptionBatch } from '../../events/event-store.ts';
 import type { ParkedEventDiscarded } from '../../events/service.ts';
+import { isOfStore } from '../../events/store-faults.ts';
 import { traced } from '../../events/tracing.ts';
 import { EventFromLater, refuseLater } from '../../events/unreadable.ts';
 import { type CollectionSpec, type Document, type Inside, TransactionTooLarge } from '../../readmodels/documents.ts';
@@ -142,25 +143,25 @@ async function guarded<R>(target: Target, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {
-    throw isOfStore(error) || error instanceof Overtaken ? error : new NotTaken(target, error);
+    throw error instanceof Overtaken || !isFaultOfEvent(error) ? error : new NotTaken(target, error);
   }
 }
 
-const PASSING_CODES = ['write_conflict', 'unavailable', 'storage_full', 'ABORT_ERR'];
-const STORE_CODES = [...PASSING_CODES, 'transaction_too_large', 'ERR_SQLITE_ERROR'];
 const codeOf = (error: unknown) => String(((error ?? {}) as { code?: unknown }).code);
 
-/** Whether the store says of its error that it passes. */
-export const isPassing = (error: unknown): boolean => PASSING_CODES.includes(codeOf(error));
+/** Whether the error passes by itself, as a store that is away does. A transaction that is too large stays so. */
+export const isPassing = (error: unknown): boolean =>
+  codeOf(error) === 'ABORT_ERR' || (isOfStore(error) && codeOf(error) !== 'transaction_too_large');
 
 /**
- * Whether the store caused the error, so that another attempt or an operator may mend it. When MongoDB refuses a document, the
- * adapter throws a code of the port; its other errors, such as a missing right, would come for every event.
+ * Whether an event caused the error, and not the store, of which another attempt or an operator may mend it. When MongoDB refuses a document,
+ * the adapter throws a code of the port; its other errors, such as a missing right, would come for every event.
  */
-export function isOfStore(error: unknown): boolean {
-  if (error instanceof EventFromLater) return false;
+export function isFaultOfEvent(error: unknown): boolean {
+  if (error instanceof EventFromLater) return true;
   const { name } = (error ?? {}) as { name?: unknown };
-  return STORE_CODES.includes(codeOf(error)) || String(name).startsWith('Mongo');
+  const is_of_adapter = codeOf(error) === 'ERR_SQLITE_ERROR' || String(name).startsWith('Mongo');
+  return !is_of_adapter && codeOf(error) !== 'ABORT_ERR' && !isOfStore(error);
 }
 
 /** The state of a projection inside a transaction, and the collection that has it. */

@@ -2,7 +2,7 @@
 import test from 'ava';
 import { MongoInvalidArgumentError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { portError } from '../../../adapters/documents/mongodb/errors.ts';
-import { isOfStore } from '../../../projections/projector/take-events.ts';
+import { isFaultOfEvent } from '../../../projections/projector/take-events.ts';
 
 const REFUSALS: Record<string, unknown> = {
   'a bad value': new MongoServerError({ message: 'BadValue', code: 2 }),
@@ -15,7 +15,7 @@ for (const [what, error] of Object.entries(REFUSALS)) {
     const refused = portError(error) as Error & { code?: unknown };
     t.is(refused.code, 'unsupported_query');
     t.is(refused.cause, error);
-    t.false(isOfStore(refused));
+    t.true(isFaultOfEvent(refused));
   });
 }
 
@@ -30,7 +30,7 @@ for (const [what, [code, port_code]] of Object.entries(FAULTS)) {
   test(`${what} counts as the store's fault, for which no event is parked`, (t) => {
     const error = portError(new MongoServerError({ message: what, code })) as { code?: unknown };
     t.is(error.code, port_code);
-    t.true(isOfStore(error));
+    t.false(isFaultOfEvent(error));
   });
 }
 

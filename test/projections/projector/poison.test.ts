@@ -108,6 +108,25 @@ test('a transaction that is too large for the store is halved, and a single even
   t.is(single, EVENTS + 1);
 });
 
+for (const code of ['EMFILE', 'EIO', 'EROFS', 'log_busy']) {
+  test(`no event is parked for what the machine lacks: ${code}`, async (t) => {
+    const stores = await openTestStores(t);
+    await fill(stores, () => false);
+    const all = counting(1, 1);
+    let failures = 0;
+    const failing: Projection = {
+      ...all,
+      async apply(events, open) {
+        if (failures++ < 16) throw Object.assign(new Error('the machine lacks something'), { code });
+        await all.apply(events, open);
+      },
+    };
+    await project(stores, [failing]);
+    t.is(await tally(stores), EVENTS);
+    t.is((await stateOf(stores))?.parked, 0);
+  });
+}
+
 /** The documents, with a `transaction` of the test's own. */
 const withTransaction = (documents: Documents, transaction: Documents['transaction']): Documents => ({
   collection: (spec) => documents.collection(spec),
