@@ -87,7 +87,7 @@ export async function joinCheckers(options: MembershipOptions): Promise<Membersh
   }
 
   function receiveMembers(members: Members): void {
-    const news = standing.hear(members, monotonic());
+    const news = standing.observe(members, monotonic());
     if (news === 'expelled') {
       logger.warn(
         'the other checkers have taken this one for dead: it gives up what it has in hand, and joins them again',

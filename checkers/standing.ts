@@ -56,7 +56,7 @@ export class Standing {
   }
 
   /** Takes what the dispatcher broadcasts. `expelled`: the others have taken this checker for dead, and what it has is theirs. */
-  hear(members: Members, now: number): 'same' | 'changed' | 'expelled' {
+  observe(members: Members, now: number): 'same' | 'changed' | 'expelled' {
     this.learn(members);
     if (members.view < this.#members.view) return 'same';
     if (!members.ids.includes(this.id)) {

@@ -37,8 +37,8 @@ import type { Maintenance } from './frame/maintenance.ts';
 import { isOfAnother, noSuchRoute } from './frame/no-such-route.ts';
 import { Router } from './frame/node-http.ts';
 import { type ObserveOptions, observe, type RequestState } from './frame/observe.ts';
+import { restTurn } from './frame/request-turns.ts';
 import type { Caller, Reply, Route, RouteRequest } from './frame/route.ts';
-import { restTurn } from './frame/turns.ts';
 import { type Asked, contextWithin } from './frame/within.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {

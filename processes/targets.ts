@@ -4,8 +4,8 @@ import { WORK_SUBJECT, type WorkRange, workSubjectOf } from '../checkers/work.ts
 import { jsonBytes } from '../events/event-store.ts';
 import type { Flight } from './flights.ts';
 import { ANYONE } from './members.ts';
+import { OwnerTurns } from './owner-turns.ts';
 import { QueueDepth } from './queue-depth.ts';
-import { Turns } from './turns.ts';
 
 /** An upper bound of a range's size without its URLs. */
 const RANGE_BYTES = 64;
@@ -16,7 +16,7 @@ export const subjectOf = (target: string) => (target === ANYONE ? WORK_SUBJECT :
 export class Target {
   readonly id: string;
   readonly subject: string;
-  readonly turns = new Turns<Flight>();
+  readonly turns = new OwnerTurns<Flight>();
   readonly depth = new QueueDepth();
   /** Messages that waited at the last look, and those published since. */
   waiting = 0;

@@ -1,7 +1,7 @@
 // The checks that have begun and not ended, where each of them waits, and how they end: with an outcome, by an abort or by a hold.
 import type { Outcome } from '../../events/checks.ts';
 import { Bag } from './bag.ts';
-import { type Job, SignalGroups } from './job.ts';
+import { type CheckInHand, SignalGroups } from './check-in-hand.ts';
 import type { Names } from './names.ts';
 import type { Origins } from './origins.ts';
 import type { Requests } from './requests.ts';
@@ -14,7 +14,7 @@ export interface Places {
   /** `asking`. */
   requests: Requests;
   /** `queued` and `asking`. */
-  scheduler: Scheduler<Job>;
+  scheduler: Scheduler<CheckInHand>;
   /** `resolving`. */
   names: Names;
   /** `parked`. */
@@ -29,13 +29,13 @@ const LAST_HOP_MS = 1_000;
 export class ChecksInHand {
   readonly #places: Places;
   readonly #ended: () => void;
-  readonly #jobs = new Bag<Job>();
-  readonly #backing_off = new Set<Job>();
+  readonly #checks = new Bag<CheckInHand>();
+  readonly #backing_off = new Set<CheckInHand>();
   /** Held checks whose next request follows a redirect. */
-  readonly #last_hops = new Set<Job>();
+  readonly #last_hops = new Set<CheckInHand>();
   readonly #groups = new SignalGroups(
-    (job) => this.withdraw(job, abortError()),
-    (job) => this.#hold(job),
+    (check) => this.withdraw(check, abortError()),
+    (check) => this.#hold(check),
   );
 
   /** Calls `ended` after each end of a check. */
@@ -45,108 +45,108 @@ export class ChecksInHand {
   }
 
   get size(): number {
-    return this.#jobs.size;
+    return this.#checks.size;
   }
 
   /** `signal` and `hold` end it, as `CheckOptions` says. */
-  add(job: Job, signal?: AbortSignal, hold?: AbortSignal): void {
-    this.#jobs.add(job);
-    this.#groups.join(job, signal, hold);
+  add(check: CheckInHand, signal?: AbortSignal, hold?: AbortSignal): void {
+    this.#checks.add(check);
+    this.#groups.join(check, signal, hold);
   }
 
-  backOff(job: Job, until: number): void {
-    job.state = 'backing_off';
-    job.retry_at = until;
-    this.#backing_off.add(job);
+  backOff(check: CheckInHand, until: number): void {
+    check.state = 'backing_off';
+    check.retry_at = until;
+    this.#backing_off.add(check);
   }
 
   /** A held check may follow its redirect for a while. */
-  allowLastHop(job: Job): void {
-    this.#last_hops.add(job);
+  allowLastHop(check: CheckInHand): void {
+    this.#last_hops.add(check);
   }
 
-  finish(job: Job, outcome: Outcome): void {
-    this.#forget(job);
-    job.waiter.resolve(outcome);
+  finish(check: CheckInHand, outcome: Outcome): void {
+    this.#forget(check);
+    check.waiter.resolve(outcome);
     this.#ended();
   }
 
-  fail(job: Job, error: Error): void {
-    this.#forget(job);
-    job.waiter.reject(error);
+  fail(check: CheckInHand, error: Error): void {
+    this.#forget(check);
+    check.waiter.reject(error);
     this.#ended();
   }
 
   /** Ends a check in any state with `error`. */
-  withdraw(job: Job, error: Error): void {
+  withdraw(check: CheckInHand, error: Error): void {
     const { requests, scheduler, names, origins, siblings } = this.#places;
-    if (job.state === 'done') return;
-    if (job.state === 'asking') {
-      requests.abandon(job);
-      scheduler.release(job);
-    } else if (job.state === 'queued') {
-      scheduler.remove(job);
-    } else if (job.state === 'resolving') {
-      names.remove(job);
-    } else if (job.state === 'backing_off') {
-      this.#backing_off.delete(job);
-    } else if (job.state === 'parked') {
-      origins.remove(job);
+    if (check.state === 'done') return;
+    if (check.state === 'asking') {
+      requests.abandon(check);
+      scheduler.release(check);
+    } else if (check.state === 'queued') {
+      scheduler.remove(check);
+    } else if (check.state === 'resolving') {
+      names.remove(check);
+    } else if (check.state === 'backing_off') {
+      this.#backing_off.delete(check);
+    } else if (check.state === 'parked') {
+      origins.remove(check);
     } else {
-      siblings.remove(job);
+      siblings.remove(check);
     }
-    this.fail(job, error);
+    this.fail(check, error);
   }
 
   withdrawAll(error: Error): void {
-    for (const job of this.#jobs.all) this.withdraw(job, error);
+    for (const check of this.#checks.all) this.withdraw(check, error);
   }
 
   /** Ends the checks of URLs that wait for the machine with `NotStarted`: their queue gets them back. */
-  giveBack(isStuck: (job: Job) => boolean): void {
-    for (const job of this.#jobs.all) {
-      if (job.purpose === 'url' && isStuck(job)) this.withdraw(job, new NotStarted());
+  giveBack(isStuck: (check: CheckInHand) => boolean): void {
+    for (const check of this.#checks.all) {
+      if (check.purpose === 'url' && isStuck(check)) this.withdraw(check, new NotStarted());
     }
   }
 
   /** Ends checks of hosts that have moved, as `Engine.release` says. */
   release(isMoved: (host: string) => boolean, now: boolean): number {
     let asking = 0;
-    for (const job of this.#jobs.all) {
-      const { purpose, state, first } = job;
+    for (const check of this.#checks.all) {
+      const { purpose, state, first } = check;
       // A queued probe ends with the last page that waits for it.
       if ((purpose === 'probe' && state !== 'asking') || !isMoved(first.hostname)) continue;
-      if (now || state !== 'asking') this.withdraw(job, new Released());
+      if (now || state !== 'asking') this.withdraw(check, new Released());
       else asking++;
     }
     return asking;
   }
 
   /** The caller runs it regularly. `due` takes the checks whose back-off is over. */
-  sweep(now: number, due: (job: Job) => void): void {
-    for (const job of this.#backing_off) {
-      if (job.retry_at > now) continue;
-      this.#backing_off.delete(job);
-      due(job);
+  sweep(now: number, due: (check: CheckInHand) => void): void {
+    for (const check of this.#backing_off) {
+      if (check.retry_at > now) continue;
+      this.#backing_off.delete(check);
+      due(check);
     }
-    for (const job of this.#last_hops) {
-      if (job.state === 'done' || !job.follows) this.#last_hops.delete(job);
-      else if (now - job.paused_at > LAST_HOP_MS) this.withdraw(job, new NotStarted());
+    for (const check of this.#last_hops) {
+      if (check.state === 'done' || !check.follows) this.#last_hops.delete(check);
+      else if (now - check.paused_at > LAST_HOP_MS) this.withdraw(check, new NotStarted());
     }
   }
 
   /** Ends a held check, unless its own request or that of its sibling is in flight. */
-  #hold(job: Job): void {
-    if (job.state === 'asking') return;
-    if (job.follows) return void this.#last_hops.add(job);
-    if (job.state === 'probing' && !this.#places.siblings.isQueued(job.probe!.folder)) return;
-    this.withdraw(job, new NotStarted());
+  #hold(check: CheckInHand): void {
+    if (check.state === 'asking') return;
+    if (check.follows) return void this.#last_hops.add(check);
+    if (check.state === 'probing' && !this.#places.siblings.isQueued(check.probe!.folder)) return;
+    this.withdraw(check, new NotStarted());
   }
 
-  #forget(job: Job): void {
-    job.state = 'done';
-    this.#jobs.delete(job);
-    this.#places.origins.ended(job);
-    this.#groups.leave(job);
+  #forget(check: CheckInHand): void {
+    check.state = 'done';
+    this.#checks.delete(check);
+    this.#places.origins.ended(check);
+    this.#groups.leave(check);
   }
 }

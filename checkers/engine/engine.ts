@@ -1,6 +1,6 @@
 // The engine checks thousands of URLs at a time.
 import type { Outcome } from '../../events/checks.ts';
-import { Job } from './job.ts';
+import { CheckInHand } from './check-in-hand.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { withoutUser } from './redirects.ts';
 import { Suspects } from './suspects.ts';
@@ -68,9 +68,9 @@ class CheckerEngine implements Engine {
     withoutUser(parsed);
     if (this.#suspects.has(parsed)) return Promise.resolve(checkerFault());
     return new Promise((resolve, reject) => {
-      const job = new Job(parsed, owner, group, 'url', this.#checks.rules, { resolve, reject });
-      if (wishes !== undefined) job.granted = this.#grants.of(wishes);
-      this.#checks.begin(job, signal, hold);
+      const check = new CheckInHand(parsed, owner, group, 'url', this.#checks.rules, { resolve, reject });
+      if (wishes !== undefined) check.granted = this.#grants.of(wishes);
+      this.#checks.begin(check, signal, hold);
     });
   }
 

@@ -1,7 +1,7 @@
 // The scheduler's data: tasks in lanes, lanes in groups, groups under their owners; and the lanes blocked by a host.
 import assert from 'node:assert';
+import type { LeastBusy, MayRun } from './least-busy.ts';
 import { type Linked, LinkedList } from './linked-list.ts';
-import type { TakesTurns, Turns } from './turns.ts';
 
 /** A task of the scheduler, which owns the links and the lane from `add` to `release`. */
 export interface Task extends Linked<Task> {
@@ -27,18 +27,18 @@ export interface Lane extends Linked<Lane> {
   is_idle: boolean;
 }
 
-export interface Group extends TakesTurns<Group> {
+export interface Group extends MayRun<Group> {
   readonly id: string;
   readonly owner: Owner;
   readonly lanes: Map<string, Lane>;
   readonly ready: LinkedList<Lane>;
 }
 
-export interface Owner extends TakesTurns<Owner> {
+export interface Owner extends MayRun<Owner> {
   readonly id: string;
   readonly groups: Map<string, Group>;
   /** Groups of the owner with a ready lane. */
-  readonly turns: Turns<Group>;
+  readonly turns: LeastBusy<Group>;
 }
 
 export interface Host {

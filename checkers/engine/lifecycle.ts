@@ -14,10 +14,10 @@
 // many times a second and enforces their time limits, so that no request needs a timer of its own.
 import { Capacity } from './capacity.ts';
 import type { CheckRules, Step } from './check.ts';
+import type { CheckInHand } from './check-in-hand.ts';
 import { ChecksInHand } from './checks-in-hand.ts';
 import type { Exchange } from './exchange.ts';
 import { PageMemory } from './fingerprints.ts';
-import type { Job } from './job.ts';
 import { Names } from './names.ts';
 import { Origins } from './origins.ts';
 import { Paces } from './paces.ts';
@@ -47,11 +47,11 @@ export class Lifecycle {
   readonly siblings: Siblings;
   readonly #parts: EngineParts;
   readonly #now: () => number;
-  readonly #scheduler: Scheduler<Job>;
+  readonly #scheduler: Scheduler<CheckInHand>;
   readonly #names: Names;
   readonly #requests: Requests;
   readonly #sweeps: Sweeps;
-  readonly #jobs: ChecksInHand;
+  readonly #checks: ChecksInHand;
   readonly #capacity: Capacity;
   readonly #paces = new Paces();
   #ownership: HostOwnership | null = null;
@@ -74,12 +74,12 @@ export class Lifecycle {
       wall: this.rules.wall,
       backedOff: () => parts.backedOff?.(),
       limitChanged: (host) => this.limitChanged(host),
-      unparked: (job, first) => this.#enqueue(job, first),
-      givenUp: (job, failure) => this.#jobs.finish(job, job.givenUp(failure)),
+      unparked: (check, first) => this.#enqueue(check, first),
+      givenUp: (check, failure) => this.#checks.finish(check, check.givenUp(failure)),
     });
     this.#scheduler = new Scheduler(this.#capacity.concurrency, (host) => this.origins.hosts.limitOf(host));
-    const ended = (job: Job, exchange: Exchange): void => {
-      this.#ended(job, exchange);
+    const ended = (check: CheckInHand, exchange: Exchange): void => {
+      this.#ended(check, exchange);
       // If it is the turn of a check of the same origin, its request goes on the same connection at once.
       if (!this.#is_closed) this.#askNext(this.#requests.continues);
     };
@@ -87,18 +87,18 @@ export class Lifecycle {
       this.#capacity.namesAway(reason);
       this.#wake();
     });
-    this.#names = new Names(this.#requests.resolver, (job, vetted) => this.#resolved(job, vetted));
+    this.#names = new Names(this.#requests.resolver, (check, vetted) => this.#resolved(check, vetted));
     this.siblings = new Siblings({
       rules: this.rules,
       send: (probe) => {
-        this.#jobs.add(probe);
+        this.#checks.add(probe);
         this.#enqueue(probe, true);
       },
-      cancel: (probe) => this.#jobs.withdraw(probe, new NotStarted()),
+      cancel: (probe) => this.#checks.withdraw(probe, new NotStarted()),
     });
     const { origins, siblings } = this;
     const places = { requests: this.#requests, scheduler: this.#scheduler, names: this.#names, origins, siblings };
-    this.#jobs = new ChecksInHand(places, () => this.#wake());
+    this.#checks = new ChecksInHand(places, () => this.#wake());
     this.#sweeps = new Sweeps(sweepInterval(timeout_ms, host_gap_ms), now, (at, late_ms) => this.#sweep(at, late_ms));
   }
 
@@ -108,7 +108,7 @@ export class Lifecycle {
     if (this.#is_closed || is_starved) return 0;
     const slots = room.limit - this.#scheduler.running - this.#scheduler.startable - this.#names.waiting;
     const backlog = Math.max(MIN_BACKLOG, SLOTS_IN_BACKLOG * concurrency);
-    return Math.max(0, Math.min(slots, backlog - this.#jobs.size));
+    return Math.max(0, Math.min(slots, backlog - this.#checks.size));
   }
 
   /** Whether no name server answers. Checks whose names are not known then end with `NotStarted`, and all others go on. */
@@ -118,7 +118,7 @@ export class Lifecycle {
 
   /** Number of checks without a slot. */
   get backlog(): number {
-    return this.#jobs.size - this.#scheduler.running;
+    return this.#checks.size - this.#scheduler.running;
   }
 
   get running(): number {
@@ -130,9 +130,9 @@ export class Lifecycle {
   }
 
   /** Starts a check. `signal` and `hold` end it, as `CheckOptions` says. */
-  begin(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
-    this.#jobs.add(job, signal, hold);
-    this.#enqueue(job, false);
+  begin(check: CheckInHand, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
+    this.#checks.add(check, signal, hold);
+    this.#enqueue(check, false);
   }
 
   /** The limit of one host has changed, or without `host` the limits of all. */
@@ -150,44 +150,44 @@ export class Lifecycle {
 
   /** Ends checks of hosts that have moved, as `Engine.release` says. */
   release(isMoved: (host: string) => boolean, now: boolean): number {
-    return this.#jobs.release(isMoved, now);
+    return this.#checks.release(isMoved, now);
   }
 
   /** Aborts every check; resolves when every socket is closed. */
   async close(): Promise<void> {
     this.#is_closed = true;
     this.siblings.close();
-    this.#jobs.withdrawAll(abortError());
+    this.#checks.withdrawAll(abortError());
     this.#sweeps.stop();
     await this.#requests.close();
   }
 
-  #enqueue(job: Job, first: boolean): void {
-    if (this.#requests.knows(job)) {
-      job.state = 'queued';
-      this.#scheduler.add(job, first);
+  #enqueue(check: CheckInHand, first: boolean): void {
+    if (this.#requests.knows(check)) {
+      check.state = 'queued';
+      this.#scheduler.add(check, first);
     } else {
-      job.state = 'resolving';
-      this.#names.add(job, first);
+      check.state = 'resolving';
+      this.#names.add(check, first);
     }
     this.#wake();
   }
 
   /** The name of a check's host has been looked up. */
-  #resolved(job: Job, vetted: Vetted): void {
-    if (job.state !== 'resolving') return;
+  #resolved(check: CheckInHand, vetted: Vetted): void {
+    if (check.state !== 'resolving') return;
     const now = this.#now();
     if (vetted.ok) {
-      job.state = 'queued';
-      this.#scheduler.add(job, job.follows);
+      check.state = 'queued';
+      this.#scheduler.add(check, check.follows);
       this.#wake();
     } else if (vetted.code === 'shortage') {
       this.#capacity.room.failed(now, this.#scheduler.running, now);
-      this.#backOff(job, SHORTAGE_WAIT_MS);
+      this.#backOff(check, SHORTAGE_WAIT_MS);
     } else {
-      job.started(now);
-      job.follows = false;
-      this.#take(job, job.stepAfter(vetted.code, now));
+      check.started(now);
+      check.follows = false;
+      this.#take(check, check.stepAfter(vetted.code, now));
     }
   }
 
@@ -203,121 +203,121 @@ export class Lifecycle {
     if (this.#is_closed) return;
     this.#names.start();
     while (this.#askNext());
-    if (this.#jobs.size > 0) this.#sweeps.start();
+    if (this.#checks.size > 0) this.#sweeps.start();
   };
 
   /** Sends the request of the check whose turn it is, if there is one and `fits` says that it may. Returns whether it did. */
-  #askNext(fits?: (job: Job) => boolean): boolean {
+  #askNext(fits?: (check: CheckInHand) => boolean): boolean {
     while (this.#requests.ready && this.#ownership?.mayAsk() !== false) {
       const now = this.#now();
       if (this.#capacity.room.isShort && !this.#capacity.room.mayStart(this.#scheduler.running, now)) return false;
-      const job = this.#scheduler.next(fits);
-      if (job === undefined) return false;
-      if (!this.#requests.knows(job)) {
+      const check = this.#scheduler.next(fits);
+      if (check === undefined) return false;
+      if (!this.#requests.knows(check)) {
         // What was known of its host has expired.
-        this.#scheduler.release(job);
-        this.#enqueue(job, true);
+        this.#scheduler.release(check);
+        this.#enqueue(check, true);
         continue;
       }
-      const admission = this.origins.admit(job, now);
+      const admission = this.origins.admit(check, now);
       if (admission === 'go') {
-        this.#ask(job, now);
+        this.#ask(check, now);
         return true;
       }
-      this.#scheduler.release(job);
-      if (admission === 'parked') job.state = 'parked';
-      else this.#jobs.finish(job, job.givenUp(admission));
+      this.#scheduler.release(check);
+      if (admission === 'parked') check.state = 'parked';
+      else this.#checks.finish(check, check.givenUp(admission));
     }
     return false;
   }
 
-  #ask(job: Job, now: number): void {
-    job.state = 'asking';
-    job.started(now);
-    job.follows = false;
-    job.asked_at = now;
-    if (this.origins.hosts.started(job.host, now)) this.#scheduler.limitChanged(job.host);
-    const gap_ms = job.granted?.host_gap_ms ?? 0;
-    if (gap_ms > 0) this.#paces.hold(this.#scheduler.pace(job), now + gap_ms);
-    this.#requests.send(job, now, job.proxy_tries?.proxies);
+  #ask(check: CheckInHand, now: number): void {
+    check.state = 'asking';
+    check.started(now);
+    check.follows = false;
+    check.asked_at = now;
+    if (this.origins.hosts.started(check.host, now)) this.#scheduler.limitChanged(check.host);
+    const gap_ms = check.granted?.host_gap_ms ?? 0;
+    if (gap_ms > 0) this.#paces.hold(this.#scheduler.pace(check), now + gap_ms);
+    this.#requests.send(check, now, check.proxy_tries?.proxies);
   }
 
   /** An exchange has ended: the check releases its slot and decides its next step. */
-  #ended(job: Job, exchange: Exchange): void {
-    this.#scheduler.release(job);
+  #ended(check: CheckInHand, exchange: Exchange): void {
+    this.#scheduler.release(check);
     if (exchange.is_shortage) {
-      this.#capacity.room.failed(job.asked_at, this.#scheduler.running, this.#now());
-      this.#askAgain(job, job.asked_at);
+      this.#capacity.room.failed(check.asked_at, this.#scheduler.running, this.#now());
+      this.#askAgain(check, check.asked_at);
       return;
     }
     if (this.#capacity.room.isShort) this.#capacity.room.succeeded(this.#now());
-    const second_look = job.look === 'first' ? exchange.second_look : null;
+    const second_look = check.look === 'first' ? exchange.second_look : null;
     if (exchange.failedOnUsedConnection || second_look !== null) {
-      if (second_look !== null) job.look = second_look;
-      this.#askAgain(job, this.#now());
+      if (second_look !== null) check.look = second_look;
+      this.#askAgain(check, this.#now());
       return;
     }
-    if (shouldTryAnotherProxy(this.#parts.proxies, job, exchange)) return void this.#askAgain(job, job.asked_at);
+    if (shouldTryAnotherProxy(this.#parts.proxies, check, exchange)) return void this.#askAgain(check, check.asked_at);
     // The step may lead to another host.
-    const { host, origin } = job;
+    const { host, origin } = check;
     let step: Step;
-    this.#parts.working?.enter(job.on_behalf_of ?? job.first.href);
+    this.#parts.working?.enter(check.on_behalf_of ?? check.first.href);
     try {
-      step = job.step(exchange, this.#now());
-      this.origins.learn(job, host, origin, exchange, this.#now());
-      countAnswer(this.#parts.proxies, job, exchange);
+      step = check.step(exchange, this.#now());
+      this.origins.learn(check, host, origin, exchange, this.#now());
+      countAnswer(this.#parts.proxies, check, exchange);
     } catch (defect) {
       // undici would take an exception for a failure of the request, and the check would never end.
-      this.#endWithDefect(job, defect as Error);
+      this.#endWithDefect(check, defect as Error);
       return;
     } finally {
       this.#parts.working?.leave();
     }
-    this.#take(job, step);
+    this.#take(check, step);
   }
 
-  #take(job: Job, step: Step): void {
+  #take(check: CheckInHand, step: Step): void {
     if (step === 'hop') {
-      job.paused(this.#now());
-      job.follows = true;
-      if (job.isHeld) this.#jobs.allowLastHop(job);
-      this.#enqueue(job, true);
+      check.paused(this.#now());
+      check.follows = true;
+      if (check.isHeld) this.#checks.allowLastHop(check);
+      this.#enqueue(check, true);
     } else if (step === 'probe') {
-      this.#compare(job);
+      this.#compare(check);
     } else if ('retry_after_ms' in step) {
-      this.#backOff(job, step.retry_after_ms);
+      this.#backOff(check, step.retry_after_ms);
     } else {
-      this.#jobs.finish(job, step);
+      this.#checks.finish(check, step);
     }
   }
 
   /** Sends a request again within the same attempt, whose clock stands still from `paused_at` on. */
-  #askAgain(job: Job, paused_at: number): void {
-    job.paused(paused_at);
-    if (job.isHeld) this.#jobs.fail(job, new NotStarted());
-    else this.#enqueue(job, true);
+  #askAgain(check: CheckInHand, paused_at: number): void {
+    check.paused(paused_at);
+    if (check.isHeld) this.#checks.fail(check, new NotStarted());
+    else this.#enqueue(check, true);
   }
 
-  #backOff(job: Job, wait_ms: number): void {
-    if (job.isHeld) return void this.#jobs.fail(job, new NotStarted());
-    this.#jobs.backOff(job, this.#now() + wait_ms);
+  #backOff(check: CheckInHand, wait_ms: number): void {
+    if (check.isHeld) return void this.#checks.fail(check, new NotStarted());
+    this.#checks.backOff(check, this.#now() + wait_ms);
     this.#wake();
   }
 
   /** Compares a suspect page with a sibling URL that cannot exist. */
-  #compare(job: Job): void {
-    job.state = 'probing';
-    const is_asked = this.siblings.compare(job, (outcome) => {
-      if (job.state === 'probing') this.#jobs.finish(job, outcome);
+  #compare(check: CheckInHand): void {
+    check.state = 'probing';
+    const is_asked = this.siblings.compare(check, (outcome) => {
+      if (check.state === 'probing') this.#checks.finish(check, outcome);
     });
-    if (!is_asked) this.#jobs.fail(job, new NotStarted());
+    if (!is_asked) this.#checks.fail(check, new NotStarted());
   }
 
   /** The engine threw over an answer: only that URL ends with `checker_fault`. */
-  #endWithDefect(job: Job, defect: Error): void {
-    this.#parts.defect?.(defect, job.first.href);
-    if (job.purpose === 'probe') this.#jobs.fail(job, defect);
-    else this.#jobs.finish(job, checkerFault(job.attempts));
+  #endWithDefect(check: CheckInHand, defect: Error): void {
+    this.#parts.defect?.(defect, check.first.href);
+    if (check.purpose === 'probe') this.#checks.fail(check, defect);
+    else this.#checks.finish(check, checkerFault(check.attempts));
   }
 
   /** Nothing is left of the list but requests that get no answer, and what waits. */
@@ -328,19 +328,19 @@ export class Lifecycle {
 
   #sweep(now: number, late_ms: number): Remaining {
     this.#requests.sweep(now);
-    this.#jobs.sweep(now, (job) => this.#enqueue(job, false));
+    this.#checks.sweep(now, (check) => this.#enqueue(check, false));
     this.origins.sweep(now, this.#isQuiet);
     this.#paces.sweep(now, (lane) => this.#scheduler.resume(lane));
     // The queue gets back what waits for the machine.
-    if (this.#capacity.becomesStarved(now)) this.#jobs.giveBack((job) => job.state !== 'asking');
-    else if (this.#capacity.are_names_away) this.#jobs.giveBack((job) => job.state === 'resolving');
+    if (this.#capacity.becomesStarved(now)) this.#checks.giveBack((check) => check.state !== 'asking');
+    else if (this.#capacity.are_names_away) this.#checks.giveBack((check) => check.state === 'resolving');
     const is_busy = this.#capacity.look(this.#scheduler.running, this.#requests.silent, late_ms);
     this.#scheduler.concurrency = this.#capacity.concurrency;
     this.#scheduler.sweep(is_busy);
     this.#names.sweep();
     // A slow host may have got another connection, and a proxy may be usable again.
     this.#wake();
-    if (this.#jobs.size > 0 || this.#capacity.is_starved || this.#capacity.are_names_away) return 'work';
+    if (this.#checks.size > 0 || this.#capacity.is_starved || this.#capacity.are_names_away) return 'work';
     return this.#requests.idle > 0 ? 'idle' : 'nothing';
   }
 }

@@ -1,9 +1,10 @@
 // Admits requests by the pace of their host and the circuit of their origin. Checks of an origin whose circuit is open are
 // parked here until a trial shows whether the origin answers.
+
+import type { CheckInHand } from './check-in-hand.ts';
 import { Circuits, failureOf, type OriginFailure } from './circuits.ts';
 import type { Exchange } from './exchange.ts';
 import { Hosts, throttlingOf } from './hosts.ts';
-import type { Job } from './job.ts';
 
 export interface OriginsOptions {
   /** Most requests in flight to one host name. */
@@ -20,16 +21,16 @@ export interface OriginsOptions {
   /** Called when the limit of a host has changed. */
   limitChanged: (host: string) => void;
   /** Called when a parked check may send its request; `first`: before other checks of its host. */
-  unparked: (job: Job, first: boolean) => void;
+  unparked: (check: CheckInHand, first: boolean) => void;
   /** Called when the failure of the trials decides a parked check. */
-  givenUp: (job: Job, failure: OriginFailure) => void;
+  givenUp: (check: CheckInHand, failure: OriginFailure) => void;
 }
 
 export class Origins {
   readonly hosts: Hosts;
   readonly #options: OriginsOptions;
   readonly #circuits: Circuits;
-  readonly #parked = new Map<string, Set<Job>>();
+  readonly #parked = new Map<string, Set<CheckInHand>>();
 
   constructor(options: OriginsOptions) {
     const { per_host, gap_ms, retry_base_ms, random } = options;
@@ -42,31 +43,31 @@ export class Origins {
    * Whether a check with a slot may send its request. 'parked': the caller releases the slot, and the check waits here.
    * A failure: the caller releases the slot and ends the check with it.
    */
-  admit(job: Job, now: number): 'go' | 'parked' | OriginFailure {
-    if (this.#circuits.size === 0 || job.is_trial) return 'go';
-    const has_failed = job.purpose === 'probe' || (job.attempts > 0 && !job.follows);
-    const admission = this.#circuits.admit(job.origin, now, { has_failed });
-    if (admission === 'try') job.is_trial = true;
+  admit(check: CheckInHand, now: number): 'go' | 'parked' | OriginFailure {
+    if (this.#circuits.size === 0 || check.is_trial) return 'go';
+    const has_failed = check.purpose === 'probe' || (check.attempts > 0 && !check.follows);
+    const admission = this.#circuits.admit(check.origin, now, { has_failed });
+    if (admission === 'try') check.is_trial = true;
     if (admission === 'try' || admission === 'go') return 'go';
     if (admission !== 'wait') return admission;
-    const parked = this.#parked.get(job.origin);
-    if (parked === undefined) this.#parked.set(job.origin, new Set([job]));
-    else parked.add(job);
+    const parked = this.#parked.get(check.origin);
+    if (parked === undefined) this.#parked.set(check.origin, new Set([check]));
+    else parked.add(check);
     return 'parked';
   }
 
-  /** Learns from an exchange. `host` and `origin` are those of the request; `job` may have moved on to a redirect. */
-  learn(job: Job, host: string, origin: string, exchange: Exchange, now: number): void {
-    const { is_trial, asked_at } = job;
-    job.is_trial = false;
+  /** Learns from an exchange. `host` and `origin` are those of the request; `check` may have moved on to a redirect. */
+  learn(check: CheckInHand, host: string, origin: string, exchange: Exchange, now: number): void {
+    const { is_trial, asked_at } = check;
+    check.is_trial = false;
     const { status, headers } = exchange;
     const is_answer = exchange.failure === null;
-    const throttling = is_answer ? throttlingOf(status, headers, job.protection, this.#options.wall) : null;
+    const throttling = is_answer ? throttlingOf(status, headers, check.protection, this.#options.wall) : null;
     // The fast path: a good answer while no host is throttled and no origin fails.
     if (is_answer && throttling === null && this.hosts.size === 0 && this.#circuits.size === 0) return;
-    const failure = failureOf(exchange, throttling?.is_explicit === true, job.protection);
+    const failure = failureOf(exchange, throttling?.is_explicit === true, check.protection);
     if (failure !== null) {
-      const counts = is_trial || job.attempts === 1;
+      const counts = is_trial || check.attempts === 1;
       if (counts && this.#circuits.failed(origin, failure, now, is_trial)) this.#giveUp(origin, failure);
     } else if (this.#circuits.answered(origin)) {
       this.hosts.restart(host, now);
@@ -92,14 +93,14 @@ export class Origins {
   }
 
   /** Removes a parked check. */
-  remove(job: Job): void {
-    const parked = this.#parked.get(job.origin);
-    if (parked?.delete(job) && parked.size === 0) this.#parked.delete(job.origin);
+  remove(check: CheckInHand): void {
+    const parked = this.#parked.get(check.origin);
+    if (parked?.delete(check) && parked.size === 0) this.#parked.delete(check.origin);
   }
 
   /** A check has ended: if it was the trial of its origin, another trial may start at once. */
-  ended(job: Job): void {
-    if (job.is_trial) this.#circuits.dropped(job.origin);
+  ended(check: CheckInHand): void {
+    if (check.is_trial) this.#circuits.dropped(check.origin);
   }
 
   /** Sends a trial or releases the parked checks of an origin, as its circuit says. */
@@ -117,12 +118,12 @@ export class Origins {
     }
     if (admission !== 'go') return;
     this.#parked.delete(origin);
-    for (const job of parked) this.#options.unparked(job, false);
+    for (const check of parked) this.#options.unparked(check, false);
   }
 
   #giveUp(origin: string, failure: OriginFailure): void {
     const parked = this.#parked.get(origin);
     this.#parked.delete(origin);
-    for (const job of parked ?? []) this.#options.givenUp(job, failure);
+    for (const check of parked ?? []) this.#options.givenUp(check, failure);
   }
 }

@@ -1,16 +1,16 @@
 // Records exchanges through proxies in the pool, and decides whether a check believes a failure.
 import type { ProxyPool } from '../proxies/pool.ts';
 import { ProxyTries, resultOf } from '../proxies/tries.ts';
+import type { CheckInHand } from './check-in-hand.ts';
 import type { Exchange } from './exchange.ts';
-import type { Job } from './job.ts';
 
 /** True when a failure may be the proxy's: the request goes through another proxy and counts as no attempt. */
-export function shouldTryAnotherProxy(pool: ProxyPool | undefined, job: Job, exchange: Exchange): boolean {
+export function shouldTryAnotherProxy(pool: ProxyPool | undefined, check: CheckInHand, exchange: Exchange): boolean {
   const { failure, connection } = exchange;
   const { proxy, fault } = connection;
   if (pool === undefined || proxy === null || failure === null) return false;
-  job.proxy_tries ??= new ProxyTries();
-  exchange.failure = job.proxy_tries.believe(failure, fault, proxy, pool.size > 1);
+  check.proxy_tries ??= new ProxyTries();
+  exchange.failure = check.proxy_tries.believe(failure, fault, proxy, pool.size > 1);
   if (fault !== 'none') pool.record(proxy, resultOf(failure, fault), connection.host);
   return exchange.failure === null;
 }
@@ -18,11 +18,11 @@ export function shouldTryAnotherProxy(pool: ProxyPool | undefined, job: Job, exc
 /** Records an answer through a proxy in the pool. */
 export function countAnswer(
   pool: ProxyPool | undefined,
-  job: Job,
+  check: CheckInHand,
   { connection, failure, responded_at }: Exchange,
 ): void {
   const { proxy, host } = connection;
   if (pool === undefined || proxy === null || failure !== null) return;
-  job.proxy_tries = null;
-  pool.record(proxy, job.protection === null ? 'answered' : 'blocked', host, responded_at - job.asked_at);
+  check.proxy_tries = null;
+  pool.record(proxy, check.protection === null ? 'answered' : 'blocked', host, responded_at - check.asked_at);
 }

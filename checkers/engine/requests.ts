@@ -4,10 +4,10 @@ import type { PooledProxy } from '../proxies/pool.ts';
 import { createAddressGuard } from './addresses.ts';
 import { Bag } from './bag.ts';
 import { ACCEPT_ENCODING } from './body.ts';
+import type { CheckInHand } from './check-in-hand.ts';
 import { type Connection, Connections, type Look } from './connections.ts';
 import { DnsLookup } from './dns/lookup.ts';
 import { Exchange, type ExchangeOwner, type Limits } from './exchange.ts';
-import type { Job } from './job.ts';
 import { DEFAULT_SETTINGS } from './limits.ts';
 import { createResolver, type Resolver } from './resolver.ts';
 import { withSandbox } from './sandbox.ts';
@@ -22,7 +22,7 @@ const ANY_ADDRESS = { allows: () => true, excepts: () => true };
 const HTTP2_ORIGINS_KEPT = 1000;
 
 /** Called for each exchange that ended and was not abandoned, after its connection was returned. */
-export type Ended = (job: Job, exchange: Exchange) => void;
+export type Ended = (check: CheckInHand, exchange: Exchange) => void;
 
 export class Requests implements ExchangeOwner {
   readonly limits: Limits;
@@ -79,8 +79,8 @@ export class Requests implements ExchangeOwner {
   /** Requests in flight, at the last sweep, that have had no answer for some time. */
   silent = 0;
 
-  /** Whether the request of `job` needs no lookup of its host's name. */
-  knows({ host, origin }: Job): boolean {
+  /** Whether the request of `check` needs no lookup of its host's name. */
+  knows({ host, origin }: CheckInHand): boolean {
     return (
       this.resolver.known(host)?.ok === true ||
       this.#freed?.origin === origin ||
@@ -93,28 +93,28 @@ export class Requests implements ExchangeOwner {
     return this.#connections.idle;
   }
 
-  /** Whether the request of `job` can go on the connection of the exchange that ends now. */
-  readonly continues = (job: Job): boolean =>
+  /** Whether the request of `check` can go on the connection of the exchange that ends now. */
+  readonly continues = (check: CheckInHand): boolean =>
     this.#freed !== null &&
-    this.#freed.origin === job.origin &&
+    this.#freed.origin === check.origin &&
     this.#freed.proxy === null &&
-    this.#lookOf(job) === 'first';
+    this.#lookOf(check) === 'first';
 
-  /** Sends the next request of `job`. Within `Ended` it must be one that `continues`. The caller holds a slot of the job's host and has seen `ready`. */
-  send(job: Job, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
-    const connection = this.#freed ?? this.#connections.take(job.host, job.origin, this.#lookOf(job), avoided);
+  /** Sends the next request of `check`. Within `Ended` it must be one that `continues`. The caller holds a slot of the job's host and has seen `ready`. */
+  send(check: CheckInHand, now: number, avoided: ReadonlySet<PooledProxy> | undefined): void {
+    const connection = this.#freed ?? this.#connections.take(check.host, check.origin, this.#lookOf(check), avoided);
     this.#freed = null;
-    const exchange = new Exchange(job, connection, this, now);
-    job.exchange = exchange;
+    const exchange = new Exchange(check, connection, this, now);
+    check.exchange = exchange;
     this.#in_flight.add(exchange);
     const own =
-      job.granted === null ? this.#headers : job.granted.headersOf(job.host, this.#headers, isDowngraded(job));
-    const headers = job.cookie === null ? own : [...own, 'Cookie', job.cookie];
-    connection.client.dispatch({ path: job.path, method: 'GET', headers: headers as string[] }, exchange);
+      check.granted === null ? this.#headers : check.granted.headersOf(check.host, this.#headers, isDowngraded(check));
+    const headers = check.cookie === null ? own : [...own, 'Cookie', check.cookie];
+    connection.client.dispatch({ path: check.path, method: 'GET', headers: headers as string[] }, exchange);
   }
 
-  /** Ends the request of `job`, if one is in flight, without calling `ended`. */
-  abandon({ exchange }: Job): void {
+  /** Ends the request of `check`, if one is in flight, without calling `ended`. */
+  abandon({ exchange }: CheckInHand): void {
     if (exchange === null) return;
     exchange.abandon();
     this.#leave(exchange);
@@ -127,7 +127,7 @@ export class Requests implements ExchangeOwner {
     this.#learn(exchange);
     if (reusable && !connection.offers_h2 && connection.proxy?.listed !== false) this.#freed = connection;
     else this.#connections.destroy(connection);
-    this.#ended(exchange.check as Job, exchange);
+    this.#ended(exchange.check as CheckInHand, exchange);
     if (this.#freed === null) return;
     this.#freed = null;
     this.#connections.give(connection);
@@ -152,7 +152,7 @@ export class Requests implements ExchangeOwner {
     await this.#connections.close();
   }
 
-  #lookOf({ look, origin }: Job): Look {
+  #lookOf({ look, origin }: CheckInHand): Look {
     return look === 'first' && this.#http2.size > 0 && this.#http2.get(origin) ? 'h2' : look;
   }
 
@@ -165,12 +165,12 @@ export class Requests implements ExchangeOwner {
 
   #leave(exchange: Exchange): void {
     this.#in_flight.delete(exchange);
-    (exchange.check as Job).exchange = null;
+    (exchange.check as CheckInHand).exchange = null;
   }
 }
 
 /** Whether a redirect led from https to http. */
-const isDowngraded = ({ first, current }: Job) => first.protocol === 'https:' && current.protocol === 'http:';
+const isDowngraded = ({ first, current }: CheckInHand) => first.protocol === 'https:' && current.protocol === 'http:';
 
 /** What follows Host and Connection, with the names and in the order in which browsers send them: some servers know no other. */
 function headersOf({ user_agent, accept_language = DEFAULT_SETTINGS.accept_language }: EngineSettings): string[] {

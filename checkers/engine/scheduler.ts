@@ -3,8 +3,8 @@
 // without. A decision takes constant time for any number of owners, groups or tasks. Pure: no clock, no input or output.
 import assert from 'node:assert';
 import { BlockedLanes, type Group, type Host, type Lane, type Owner, type Task, UNLINKED } from './lanes.ts';
+import { LeastBusy } from './least-busy.ts';
 import { LinkedList } from './linked-list.ts';
-import { Turns } from './turns.ts';
 
 export type { Lane, Task } from './lanes.ts';
 
@@ -15,7 +15,7 @@ export class Scheduler<T extends Task> {
   readonly #owners = new Map<string, Owner>();
   readonly #hosts = new Map<string, Host>();
   /** Owners with a ready lane. */
-  readonly #turns = new Turns<Owner>();
+  readonly #turns = new LeastBusy<Owner>();
   /** Hosts with blocked lanes. */
   readonly #waiting = new Set<Host>();
   /** Lanes that have become idle since the last sweep. The next one forgets those that still are: most get another task before. */
@@ -237,7 +237,7 @@ export class Scheduler<T extends Task> {
   #lane(task: T): Lane {
     let owner = this.#owners.get(task.owner);
     if (owner === undefined) {
-      owner = { id: task.owner, groups: new Map(), turns: new Turns(), running: 0, ...UNLINKED };
+      owner = { id: task.owner, groups: new Map(), turns: new LeastBusy(), running: 0, ...UNLINKED };
       this.#owners.set(task.owner, owner);
     }
     let group = owner.groups.get(task.group);

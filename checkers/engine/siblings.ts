@@ -2,7 +2,7 @@
 // sibling is requested once for each folder and job.
 import type { Outcome } from '../../events/checks.ts';
 import type { CheckRules } from './check.ts';
-import { Job } from './job.ts';
+import { CheckInHand } from './check-in-hand.ts';
 import { Probes, type SendProbe, SILENT } from './probes.ts';
 import { compareToProbe, folderOf, type ProbeAnswer, siblingOf } from './soft-404.ts';
 import { NotStarted } from './types.ts';
@@ -10,16 +10,16 @@ import { NotStarted } from './types.ts';
 export interface SiblingsOptions {
   rules: CheckRules;
   /** Queues the sibling before other checks of its job and host. */
-  send: (probe: Job) => void;
+  send: (probe: CheckInHand) => void;
   /** Withdraws a queued sibling for which no page waits. */
-  cancel: (probe: Job) => void;
+  cancel: (probe: CheckInHand) => void;
 }
 
 export class Siblings {
   readonly probes: Probes;
   readonly #options: SiblingsOptions;
   /** The siblings that this checker checks, by folder. */
-  readonly #sent = new Map<string, Job>();
+  readonly #sent = new Map<string, CheckInHand>();
   #closed = false;
 
   constructor(options: SiblingsOptions) {
@@ -28,25 +28,25 @@ export class Siblings {
   }
 
   /**
-   * Compares the page of `job` with a sibling and calls `concluded` with the page's outcome, perhaps at once. Returns false
-   * without a request when `job` is held and the folder's answer is not known.
+   * Compares the page of `check` with a sibling and calls `concluded` with the page's outcome, perhaps at once. Returns false
+   * without a request when `check` is held and the folder's answer is not known.
    */
-  compare(job: Job, concluded: (outcome: Outcome) => void): boolean {
+  compare(check: CheckInHand, concluded: (outcome: Outcome) => void): boolean {
     const { rules } = this.#options;
-    const folder = `${job.group} ${folderOf(job.first)}`;
-    if (job.isHeld && this.probes.recall(folder) === null) return false;
+    const folder = `${check.group} ${folderOf(check.first)}`;
+    if (check.isHeld && this.probes.recall(folder) === null) return false;
     const answered = (answer: ProbeAnswer): void =>
-      concluded(job.conclude(compareToProbe(job.sketch!, job.first, job.final, answer)));
-    job.probe = { folder, answered };
+      concluded(check.conclude(compareToProbe(check.sketch!, check.first, check.final, answer)));
+    check.probe = { folder, answered };
     if (this.probes.ask(folder, answered) === 'asked') return true;
-    const url = siblingOf(job.first, rules.random()).href;
-    const { owner, group } = job;
-    this.probes.probe({ folder, owner, group, url, on_behalf_of: job.first.href });
+    const url = siblingOf(check.first, rules.random()).href;
+    const { owner, group } = check;
+    this.probes.probe({ folder, owner, group, url, on_behalf_of: check.first.href });
     return true;
   }
 
   /** A page no longer waits for its folder. Cancels a queued sibling for which no other page waits. */
-  remove({ probe }: Job): void {
+  remove({ probe }: CheckInHand): void {
     if (probe === null || !this.probes.dropped(probe.folder, probe.answered) || !this.isQueued(probe.folder)) return;
     this.#options.cancel(this.#sent.get(probe.folder)!);
     this.probes.cancelled(probe.folder);
@@ -65,7 +65,7 @@ export class Siblings {
 
   readonly #send: SendProbe = ({ folder, owner, group, url, on_behalf_of }, answered) => {
     if (this.#closed) return;
-    const probe: Job = new Job(new URL(url), owner, group, 'probe', this.#options.rules, {
+    const probe: CheckInHand = new CheckInHand(new URL(url), owner, group, 'probe', this.#options.rules, {
       resolve: () => {
         this.#sent.delete(folder);
         answered({ status: probe.status, final_path: probe.final.pathname, sketch: probe.sketch });

@@ -1,5 +1,6 @@
 // The errors that handlers throw. Each API writes them in its own shape.
 import type { Refusal } from '../../commands/aggregate.ts';
+import { NO_SUCH_JOB } from '../../commands/jobs/job.ts';
 import { dependencyOf, storeFaultOf } from '../../events/store-faults.ts';
 import { STATUS_CODES } from './node-http.ts';
 
@@ -55,7 +56,7 @@ export class ValidationError extends HttpError {
   }
 }
 
-export const NO_SUCH_JOB = 'There is no such job.';
+export { NO_SUCH_JOB };
 
 /** The 404 for a job that does not exist, or belongs to another user. */
 export const jobNotFound = () => new HttpError(404, 'job_not_found', NO_SUCH_JOB);

@@ -7,8 +7,8 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { MCP } from '../apis/mcp.ts';
 import { ClientGone, HttpError } from '../frame/errors.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
+import { restTurn } from '../frame/request-turns.ts';
 import { anError, type Reply, type RouteRequest, routeOf } from '../frame/route.ts';
-import { restTurn } from '../frame/turns.ts';
 import { groupOf, type Parts } from '../group.ts';
 import type { Brought } from './serving.ts';
 

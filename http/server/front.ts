@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { openClientAddress } from '../frame/client-address.ts';
 import { AddressShares, type Holder, holdersOf } from '../frame/limits/address-shares.ts';
-import { restTurn, Turns } from '../frame/turns.ts';
+import { RequestTurns, restTurn } from '../frame/request-turns.ts';
 import { Pipelines } from './pipelines.ts';
 import { Unread, unreadLimits } from './unread.ts';
 
@@ -38,7 +38,7 @@ const CREDENTIAL_CHARS = 48;
 
 export class Front {
   readonly unread: Unread;
-  readonly #turns: Turns;
+  readonly #turns: RequestTurns;
   readonly #pipelines = new Pipelines();
   readonly #clientAddress: ReturnType<typeof openClientAddress>;
   #probes = new AddressShares(PROBES_A_SECOND);
@@ -48,7 +48,7 @@ export class Front {
 
   constructor(options: FrontOptions) {
     const { log, trusted_proxies = [], max_unread_bytes = MAX_UNREAD_BYTES, request_wait_ms: wait_ms } = options;
-    this.#turns = new Turns(wait_ms === undefined ? {} : { wait_ms });
+    this.#turns = new RequestTurns(wait_ms === undefined ? {} : { wait_ms });
     this.#clientAddress = openClientAddress(trusted_proxies);
     const holdersOf = (socket: Socket) => this.#clients.get(socket)?.holders ?? [];
     this.unread = new Unread({ limits: unreadLimits(max_unread_bytes), holdersOf, log });

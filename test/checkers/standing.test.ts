@@ -20,19 +20,19 @@ test('a checker whose work is of a view that it has not heard waits, once cut of
   t.false(standing.mayAsk(LATE));
   standing.heardItself(LATE);
   t.false(standing.mayAsk(LATE + 1));
-  t.is(standing.hear(viewOf(5, 'a', 'b'), LATE + 2), 'changed');
+  t.is(standing.observe(viewOf(5, 'a', 'b'), LATE + 2), 'changed');
   t.true(standing.mayAsk(LATE + 3));
 });
 
 test('a checker is expelled by a view as late as its work, and by no earlier one', (t) => {
   const standing = new Standing('a', 0);
   standing.isFor('https://example.com/', 5);
-  t.is(standing.hear(viewOf(4, 'b'), 1), 'same');
-  t.is(standing.hear(viewOf(6, 'b'), 2), 'expelled');
+  t.is(standing.observe(viewOf(4, 'b'), 1), 'same');
+  t.is(standing.observe(viewOf(6, 'b'), 2), 'expelled');
 });
 
 test('a view that does not name a checker which is no member yet changes nothing', (t) => {
   const standing = new Standing('a', 0);
-  t.is(standing.hear(viewOf(4, 'b'), 1), 'same');
+  t.is(standing.observe(viewOf(4, 'b'), 1), 'same');
   t.is(standing.latest.view, 4);
 });

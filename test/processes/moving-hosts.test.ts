@@ -118,7 +118,7 @@ function run(seed: number, seconds: number) {
 
   function receive(checker: ModelChecker, view: View): void {
     if (isCut(checker)) return;
-    const news = checker.standing.hear(view, now);
+    const news = checker.standing.observe(view, now);
     if (news === 'expelled') {
       checkers.delete(checker.standing.id);
       const id = `c${names++}`;

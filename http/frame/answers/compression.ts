@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';
 import type { Middleware } from 'koa';
-import { restTurn } from '../turns.ts';
+import { restTurn } from '../request-turns.ts';
 
 /** Shorter answers gain nothing, and secrets that are shown once are in such. */
 const LEAST_BYTES = 1024;

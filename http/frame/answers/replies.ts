@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { hasBody } from '../input/bodies.ts';
 import { isAwaitingContinue } from '../input/body-chunks.ts';
+import { restTurn } from '../request-turns.ts';
 import type { Reply, Route } from '../route.ts';
 import { successStatus } from '../route.ts';
-import { restTurn } from '../turns.ts';
 import { hasLongList, jsonPieces } from './json-pieces.ts';
 import { JsonText, tagOf } from './json-text.ts';
 

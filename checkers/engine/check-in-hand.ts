@@ -16,12 +16,12 @@ export interface Waiter {
 /** The state of a check. The head of `lifecycle.ts` draws the transitions. */
 export type State = 'resolving' | 'queued' | 'asking' | 'backing_off' | 'parked' | 'probing' | 'done';
 
-export class Job extends Check implements Placed {
+export class CheckInHand extends Check implements Placed {
   readonly waiter: Waiter;
   place = -1;
   state: State = 'queued';
   signals: SignalGroup | null = null;
-  /** Its index in `signals.jobs`. */
+  /** Its index in `signals.checks`. */
   signals_place = -1;
   /** The request in flight, while it is `asking`. */
   exchange: Exchange | null = null;
@@ -60,7 +60,7 @@ export class Job extends Check implements Placed {
 /** The checks that share a pair of signals. Each signal has one listener for all of them. */
 export interface SignalGroup {
   /** In any order. An array, because a set that each check enters and leaves keeps ended checks from the young generation's collector. */
-  readonly jobs: Job[];
+  readonly checks: CheckInHand[];
   readonly hold: AbortSignal | undefined;
   /** Removes the listeners. */
   readonly end: () => void;
@@ -68,39 +68,39 @@ export interface SignalGroup {
 
 export class SignalGroups {
   readonly #groups = new Map<AbortSignal | undefined, Map<AbortSignal | undefined, SignalGroup>>();
-  readonly #abort: (job: Job) => void;
-  readonly #hold: (job: Job) => void;
+  readonly #abort: (check: CheckInHand) => void;
+  readonly #hold: (check: CheckInHand) => void;
 
   /** `abort` and `hold` run for each check of the group when the signal of that name aborts. */
-  constructor(abort: (job: Job) => void, hold: (job: Job) => void) {
+  constructor(abort: (check: CheckInHand) => void, hold: (check: CheckInHand) => void) {
     this.#abort = abort;
     this.#hold = hold;
   }
 
-  join(job: Job, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
+  join(check: CheckInHand, signal: AbortSignal | undefined, hold: AbortSignal | undefined): void {
     if (signal === undefined && hold === undefined) return;
-    job.signals = this.#groups.get(signal)?.get(hold) ?? this.#begin(signal, hold);
-    job.signals_place = job.signals.jobs.push(job) - 1;
+    check.signals = this.#groups.get(signal)?.get(hold) ?? this.#begin(signal, hold);
+    check.signals_place = check.signals.checks.push(check) - 1;
   }
 
-  leave(job: Job): void {
-    const { signals } = job;
+  leave(check: CheckInHand): void {
+    const { signals } = check;
     if (signals === null) return;
-    const last = signals.jobs.pop()!;
-    if (last !== job) {
-      signals.jobs[job.signals_place] = last;
-      last.signals_place = job.signals_place;
+    const last = signals.checks.pop()!;
+    if (last !== check) {
+      signals.checks[check.signals_place] = last;
+      last.signals_place = check.signals_place;
     }
-    if (signals.jobs.length === 0) signals.end();
+    if (signals.checks.length === 0) signals.end();
   }
 
   #begin(signal: AbortSignal | undefined, hold: AbortSignal | undefined): SignalGroup {
-    const jobs: Job[] = [];
+    const checks: CheckInHand[] = [];
     const abort = () => {
-      for (const job of [...jobs]) this.#abort(job);
+      for (const check of [...checks]) this.#abort(check);
     };
     const stop = () => {
-      for (const job of [...jobs]) this.#hold(job);
+      for (const check of [...checks]) this.#hold(check);
     };
     signal?.addEventListener('abort', abort);
     hold?.addEventListener('abort', stop);
@@ -112,7 +112,7 @@ export class SignalGroups {
       of_signal.delete(hold);
       if (of_signal.size === 0) this.#groups.delete(signal);
     };
-    const signals = { jobs, hold, end };
+    const signals = { checks, hold, end };
     of_signal.set(hold, signals);
     return signals;
   }

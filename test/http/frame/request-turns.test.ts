@@ -2,13 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import { restTurn, Turns } from '../../../http/frame/turns.ts';
+import { RequestTurns, restTurn } from '../../../http/frame/request-turns.ts';
 import { until } from '../sample-app.ts';
 
-/** Turns with a clock of their own; each request takes so long when it begins. */
+/** RequestTurns with a clock of their own; each request takes so long when it begins. */
 function openTurns({ reads_at_once = 4, cost_ms = 0 } = {}) {
   let now = 0;
-  const turns = new Turns({ reads_at_once, monotonic: () => now });
+  const turns = new RequestTurns({ reads_at_once, monotonic: () => now });
   const began: string[] = [];
   const refused: string[] = [];
   return {
@@ -84,7 +84,7 @@ test('a request that has waited for a second is refused; one whose client has le
 });
 
 test('thousands of requests that are answered while they begin fill no stack', async (t) => {
-  const turns = new Turns({ reads_at_once: 2, monotonic: () => 0 });
+  const turns = new RequestTurns({ reads_at_once: 2, monotonic: () => 0 });
   let began = 0;
   const ask = (begin: (request: IncomingMessage) => void) => {
     const request = { method: 'GET' } as IncomingMessage;

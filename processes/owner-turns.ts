@@ -1,7 +1,7 @@
 // Gives turns to owners, and within each owner to its jobs. An owner or job that has had its turn goes to the end. Each step costs
 // the same, however many wait. Without effects.
 
-export class Turns<Job> {
+export class OwnerTurns<Job> {
   /** Each owner's jobs by id. The first owner of the map is next, and the first of its jobs. */
   readonly #owners = new Map<string, Map<string, Job>>();
 

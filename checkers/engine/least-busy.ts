@@ -2,11 +2,11 @@
 // number of members.
 import { type Linked, LinkedList } from './linked-list.ts';
 
-export interface TakesTurns<T> extends Linked<T> {
+export interface MayRun<T> extends Linked<T> {
   running: number;
 }
 
-export class Turns<T extends TakesTurns<T>> {
+export class LeastBusy<T extends MayRun<T>> {
   /** Waiting members by their number of running tasks. */
   readonly #lists: LinkedList<T>[] = [];
   #fewest = 0;

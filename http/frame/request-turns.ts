@@ -13,7 +13,7 @@ export interface Entering {
   refuse(): void;
 }
 
-export interface TurnsOptions {
+export interface RequestTurnsOptions {
   reads_at_once?: number;
   /** How long a request may wait for its turn. */
   wait_ms?: number;
@@ -43,7 +43,7 @@ const places = new WeakMap<IncomingMessage, () => void>();
 /** Gives the place of a read to another request, because this one only waits, or sends at its client's pace. */
 export const restTurn = (request: IncomingMessage): void => places.get(request)?.();
 
-export class Turns {
+export class RequestTurns {
   readonly #reads_at_once: number;
   readonly #wait_ms: number;
   readonly #monotonic: () => number;
@@ -63,7 +63,7 @@ export class Turns {
   #next_look: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(options: TurnsOptions = {}) {
+  constructor(options: RequestTurnsOptions = {}) {
     const { reads_at_once = READS_AT_ONCE, wait_ms = WAIT_MS, monotonic = () => performance.now() } = options;
     this.#reads_at_once = reads_at_once;
     this.#wait_ms = wait_ms;
