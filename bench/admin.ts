@@ -21,7 +21,7 @@ import { growthNotes } from '../readmodels/growth/growth-notes.ts';
 import { paywallCounts, paywallUsers } from '../readmodels/growth/paywall.ts';
 import { revenueCounts } from '../readmodels/growth/revenue.ts';
 import { type JobDocument, jobs } from '../readmodels/jobs/jobs.ts';
-import { auditTrail } from '../readmodels/users/audit.ts';
+import { auditTrail } from '../readmodels/users/audit-trail.ts';
 import { searchBlocks, userCounts, userList } from '../readmodels/users/user-list.ts';
 import { users } from '../readmodels/users/users.ts';
 import { median } from './loopback-urls.ts';

@@ -10,7 +10,6 @@ import type { DataOf, EventSpec, EventSpecs } from './event-spec.ts';
 import type { RecordedEvent } from './event-store.ts';
 import { GROWTH_NOTE_EVENTS } from './growth-note.ts';
 import { IDEMPOTENCY_EVENTS } from './idempotency.ts';
-import { INTAKE_EVENTS } from './intake.ts';
 import { JOB_EVENTS, URLS_EVENTS } from './job.ts';
 import { LEDGER_HEADS_EVENTS } from './ledger-head.ts';
 import { MAIL_EVENTS } from './mail.ts';
@@ -19,6 +18,7 @@ import { PAYMENT_ISSUE_EVENTS } from './payment-issue.ts';
 import { PERSONAL_KEYS_EVENTS } from './personal-keys.ts';
 import { PROXY_EVENTS } from './proxy.ts';
 import { PROXY_LIST_EVENTS } from './proxy-list.ts';
+import { REPORTED_EVENTS } from './reported-events.ts';
 import { SERVICE_EVENTS } from './service.ts';
 import { SESSION_EVENTS } from './session.ts';
 import { SHARE_USES_EVENTS, SHARES_EVENTS } from './share.ts';
@@ -42,7 +42,7 @@ export const VOCABULARY = {
   blocklist: BLOCKLIST_EVENTS,
   growth_note: GROWTH_NOTE_EVENTS,
   idempotency: IDEMPOTENCY_EVENTS,
-  intake: INTAKE_EVENTS,
+  intake: REPORTED_EVENTS,
   personal_keys: PERSONAL_KEYS_EVENTS,
   ledger_heads: LEDGER_HEADS_EVENTS,
   mail: MAIL_EVENTS,

@@ -17,8 +17,8 @@ import type { Route } from './frame/route.ts';
 import type { Group } from './group.ts';
 import * as adminGrowth from './growth/admin-growth.ts';
 import * as growthNotes from './growth/growth-notes.ts';
-import * as intake from './growth/intake.ts';
 import * as publicStats from './growth/public-stats.ts';
+import * as reportedEvents from './growth/reported-events.ts';
 import * as adminJobList from './jobs/admin-job-list.ts';
 import * as adminJobs from './jobs/admin-jobs.ts';
 import * as analysis from './jobs/analysis.ts';
@@ -27,7 +27,7 @@ import * as jobLifecycle from './jobs/job-lifecycle.ts';
 import * as jobs from './jobs/jobs.ts';
 import * as rejected from './jobs/rejected.ts';
 import * as v2Jobs from './jobs/v2-jobs.ts';
-import * as audit from './ledger/audit.ts';
+import * as ledgerHeads from './ledger/heads.ts';
 import * as mcp from './mcp/mcp.ts';
 import * as adminBackups from './operations/admin-backups.ts';
 import * as adminMails from './operations/admin-mails.ts';
@@ -64,7 +64,7 @@ export const ALL_GROUPS: readonly Group[] = [
     me.group,
     myExport.group,
     credits.group,
-    audit.group,
+    ledgerHeads.group,
     apiKeys.group,
     sessions.group,
   ],
@@ -91,7 +91,7 @@ export const ALL_GROUPS: readonly Group[] = [
     workerLogs.group,
     proxies.group,
   ],
-  ...[intake.group, identityWebhook.group],
+  ...[reportedEvents.group, identityWebhook.group],
   ...[adminGrowth.group, growthNotes.group, publicStats.group],
   ...[consolePages.group, consoleSession.group, consoleProvider.group],
   ...[v2Jobs.group, v2Results.group, v2Usage.group, webhooks.group, webhookDeliveries.group],

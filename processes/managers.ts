@@ -9,10 +9,10 @@ import { openErasures } from '../commands/users/user.ts';
 import { openWebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { openWebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import { endedJob, jobs } from '../readmodels/jobs/jobs.ts';
+import { billingDeadlines } from './billing-deadlines.ts';
 import { ceilings, completion } from './completion.ts';
 import { contextOf } from './context-of.ts';
 import { domainChecks } from './domain-checks.ts';
-import { dues } from './dues.ts';
 import { erasures } from './erasures.ts';
 import { mails } from './mails.ts';
 import type { ManagingOptions } from './options.ts';
@@ -58,7 +58,7 @@ export function managersOf(options: ManagingOptions): AnyManager[] {
       },
       ...{ mailer, payments: options.payments, removals, context: contextOf('erasures', now) },
     }),
-    ...dues({
+    ...billingDeadlines({
       ...{ credits, subscriptions: openSubscriptions(log), context: contextOf('dues', steady) },
       trials: trial_credits > 0 ? openTrials(log, credits, trial_credits) : null,
     }),

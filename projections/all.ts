@@ -9,8 +9,8 @@ import { blockedDomainsProjection } from './blocked-domains.ts';
 import { domainHealthProjection } from './domain-health.ts';
 import { growthProjection } from './growth/growth.ts';
 import { growthNotesProjection } from './growth/growth-notes.ts';
-import { intakeProjection } from './growth/intake.ts';
 import { paywallProjection } from './growth/paywall.ts';
+import { reportedEventsProjection } from './growth/reported-events.ts';
 import { revenueProjection } from './growth/revenue.ts';
 import { jobsProjection } from './jobs/jobs.ts';
 import { pendingProjection } from './jobs/pending.ts';
@@ -22,7 +22,7 @@ import type { Projection } from './projection.ts';
 import type { FollowerOptions } from './projector/projector.ts';
 import { sharesProjection } from './shares.ts';
 import { apiKeysProjection } from './users/api-keys.ts';
-import { auditProjection } from './users/audit.ts';
+import { auditTrailProjection } from './users/audit-trail.ts';
 import { erasuresProjection } from './users/erasures.ts';
 import { sessionsProjection } from './users/sessions.ts';
 import { userListProjection } from './users/user-list.ts';
@@ -42,13 +42,13 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   subscriptionsProjection,
   mailsProjection,
   usersProjection,
-  intakeProjection,
+  reportedEventsProjection,
   growthProjection,
   paywallProjection,
   revenueProjection,
   growthNotesProjection,
   userListProjection,
-  auditProjection,
+  auditTrailProjection,
   proxiesProjection,
   backupsProjection,
   ledgerTreeProjection,

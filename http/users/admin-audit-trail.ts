@@ -1,6 +1,6 @@
 // The trail of what administrators did, for administrators.
 import { Type } from '../../events/schema.ts';
-import { auditPage, auditTrail } from '../../readmodels/users/audit.ts';
+import { auditTrail, trailPage } from '../../readmodels/users/audit-trail.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { listOf, listReply } from '../frame/list-replies.ts';
 import { routeOf } from '../frame/route.ts';
@@ -35,7 +35,7 @@ export const listAuditTrail = route({
     const { user_id, admin_id: admin, action, from, to } = query;
     const iso = (time: string | undefined) => (time === undefined ? undefined : new Date(time).toISOString());
     const asked = { user_id, admin, action: action as string | undefined, from: iso(from), to: iso(to) };
-    return listReply(await auditPage(read.auditTrail, asked, query), auditView, query);
+    return listReply(await trailPage(read.auditTrail, asked, query), auditView, query);
   },
 });
 

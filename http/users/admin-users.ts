@@ -5,7 +5,7 @@ import { subscriptionAt } from '../../events/subscription-state.ts';
 import { balances, transactions } from '../../readmodels/billing/credits.ts';
 import { jobs } from '../../readmodels/jobs/jobs.ts';
 import { NEWEST_FIRST } from '../../readmodels/pages.ts';
-import { auditPage, auditTrail } from '../../readmodels/users/audit.ts';
+import { auditTrail, trailPage } from '../../readmodels/users/audit-trail.ts';
 import { searchBlocks, userCounts, userList } from '../../readmodels/users/user-list.ts';
 import { ACTIVE_DAYS, MAX_FOUND, USER_FILTERS, USER_SORTS, usersPage } from '../../readmodels/users/user-pages.ts';
 import { users } from '../../readmodels/users/users.ts';
@@ -147,7 +147,7 @@ export const getUser = route({
       read.balances.get(user_id),
       read.transactions.find({ user_id }, { sort: { number: -1 }, limit: TAIL }),
       read.jobs.find({ owner_id: user_id }, { sort: NEWEST_FIRST, limit: TAIL }),
-      auditPage(read.auditTrail, { user_id }, { limit: TAIL, offset: 0 }),
+      trailPage(read.auditTrail, { user_id }, { limit: TAIL, offset: 0 }),
     ]);
     if (!listed?.is_listed) throw new HttpError(404, 'user_not_found', NO_USER);
     return {

@@ -11,7 +11,7 @@ import {
 import { testUserOf } from '../../events/test-user.ts';
 import { balances, creditLots, transactions } from '../../readmodels/billing/credits.ts';
 import { subscriptions } from '../../readmodels/billing/subscriptions.ts';
-import { type IntakeDocument, intakeEvents } from '../../readmodels/growth/intake.ts';
+import { type ReportedEventDocument, reportedEvents } from '../../readmodels/growth/reported-events.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs/jobs.ts';
 import { mails } from '../../readmodels/mails.ts';
 import { shares } from '../../readmodels/shares.ts';
@@ -30,7 +30,7 @@ const wire = ({ log, now, read }: Parts) => ({
   ...{ log, now },
   read: read({
     ...{ users, balances, creditLots, transactions, subscriptions, jobs, shares, mails },
-    ...{ apiKeys, webhookEndpoints, webhookDeliveries, intakeEvents, sessions },
+    ...{ apiKeys, webhookEndpoints, webhookDeliveries, reportedEvents, sessions },
   }),
 });
 type Deps = ReturnType<typeof wire>;
@@ -120,7 +120,7 @@ const everything = route({
         webhook_endpoints: mapped(read.webhookEndpoints.stream(of_user, by_time), withId),
         webhook_deliveries: deliveriesOf(user_id, deps, signal),
         mails: mapped(read.mails.stream(of_user, by_time), withId),
-        paywall_events: mapped(read.intakeEvents.stream(of_user, { sort: { received_at: 1 }, signal }), paywallEvent),
+        paywall_events: mapped(read.reportedEvents.stream(of_user, { sort: { received_at: 1 }, signal }), paywallEvent),
         history: historyOf(user_id, deps.log),
       },
       headers: { 'content-disposition': attachment('url-checker-data.json') },
@@ -139,7 +139,7 @@ function withoutId(document: { _id: string } | null): object {
 }
 const withId = ({ _id: id, ...rest }: { _id: string }): object => ({ id, ...rest });
 
-function paywallEvent({ _id: id, event, properties, received_at }: IntakeDocument): object {
+function paywallEvent({ _id: id, event, properties, received_at }: ReportedEventDocument): object {
   return { id, event, properties: JSON.parse(properties), received_at };
 }
 

@@ -2,8 +2,8 @@
 import { Nullable } from '../../events/nullable.ts';
 import { Type } from '../../events/schema.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
-import type { AuditDocument } from '../../readmodels/users/audit.ts';
-import { AUDIT_ACTIONS } from '../../readmodels/users/audit.ts';
+import type { TrailEntry } from '../../readmodels/users/audit-trail.ts';
+import { TRAIL_ACTIONS } from '../../readmodels/users/audit-trail.ts';
 import type { ListedUserDocument } from '../../readmodels/users/user-list.ts';
 import { Count, pick, Time } from '../frame/schemas.ts';
 import { PlanName } from './profile-view.ts';
@@ -73,7 +73,7 @@ export function userRow(user: ListedUserDocument, now: number) {
 const isTrial = (subscription: ReturnType<typeof subscriptionAt>) =>
   subscription !== null && (subscription.is_trial || subscription.status === 'trialing');
 
-export const AuditAction = Type.Enum(AUDIT_ACTIONS, { $id: 'AuditAction', description: 'What was done.' });
+export const AuditAction = Type.Enum(TRAIL_ACTIONS, { $id: 'AuditAction', description: 'What was done.' });
 export const AuditEntry = Type.Object(
   {
     entry_id: Type.String(),
@@ -92,7 +92,7 @@ export const auditExample = {
   ...{ admin_id: 'root', user_id: 'alice', target: null, reason: 'The job of Friday failed through our fault.' },
   details: { amount: 500, balance_after: 780 },
 };
-export const auditView = ({ _id: entry_id, admin: admin_id, ...entry }: AuditDocument) => ({
+export const auditView = ({ _id: entry_id, admin: admin_id, ...entry }: TrailEntry) => ({
   ...{ entry_id, at: entry.at, action: entry.action, admin_id },
   ...pick(entry, ['user_id', 'target', 'reason', 'details']),
 });

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
-import { auditEntry } from '../../readmodels/users/audit.ts';
+import { trailEntryOf } from '../../readmodels/users/audit-trail.ts';
 import { openFiller } from '../support/audited-ledger.ts';
 import { filledFolder } from '../support/filled-log.ts';
 import { opsHere } from '../support/run-ops.ts';
@@ -90,7 +90,7 @@ test('each period has its own later events, and a day is closed once, in order, 
   for (const day of ['10', '20'])
     await openFiller(log, Date.parse(`2026-01-${day}T09:00:00Z`)).buy('eve', `pi-${day}`, 5);
   const entries = [];
-  for await (const event of log.readStream('service-periods')) entries.push(auditEntry(event as never));
+  for await (const event of log.readStream('service-periods')) entries.push(trailEntryOf(event as never));
   await log.close();
   t.like(entries, [
     { action: 'period_closed', admin: 'ledger', target: '2026-01-15' },

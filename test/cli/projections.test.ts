@@ -13,7 +13,7 @@ import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import { balances, transactions } from '../../readmodels/billing/credits.ts';
 import { jobs } from '../../readmodels/jobs/jobs.ts';
 import { PROJECTOR, projectionStates, projectorStates } from '../../readmodels/projection-state.ts';
-import { auditTrail } from '../../readmodels/users/audit.ts';
+import { auditTrail } from '../../readmodels/users/audit-trail.ts';
 import { newEvent } from '../contracts/event-store/fixture.ts';
 import { openFiller } from '../support/audited-ledger.ts';
 import { until } from '../support/behind.ts';

@@ -8,12 +8,12 @@ import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-docu
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { readBackup } from '../../backups/read-backup.ts';
 import { writeBackup } from '../../backups/write-backup.ts';
-import { openAnalyticsIntake } from '../../commands/analytics-intake.ts';
 import { openSubscriptions } from '../../commands/billing/subscription.ts';
 import { openDeleteJob } from '../../commands/jobs/delete-job.ts';
 import { openJobs } from '../../commands/jobs/job.ts';
 import { openSubmitJob } from '../../commands/jobs/submit-job.ts';
 import { openCredits } from '../../commands/ledger/credits.ts';
+import { openReportedEvents } from '../../commands/reported-events.ts';
 import { openShares } from '../../commands/shares.ts';
 import { openAccounts } from '../../commands/users/accounts.ts';
 import { openUserAdministration } from '../../commands/users/administer-users.ts';
@@ -98,7 +98,7 @@ async function twoUsers(t: ExecutionContext) {
     const claim = { address: 'home', site: null, user: 'f'.repeat(64), fingerprint: 'f'.repeat(64) };
     await openAccounts(log, credits, ACCOUNTS).recordFingerprint({ user_id, fingerprint, claim }, context());
     const paywall = { user_id, event: 'shown', properties: JSON.stringify({ seen }) };
-    await openAnalyticsIntake(log).recordPaywallEvent(paywall, context());
+    await openReportedEvents(log).recordPaywallEvent(paywall, context());
     const name = user_id === 'u-1' ? PERSONAL[2]! : 'charles-key';
     await openApiKeys(log).create({ plaintext: `key of ${user_id}`, user_id, email, name }, context());
     const endpoint = { endpoint_id: `hook-${user_id}`, user_id, url: `https://${host}/x`, events: [] };

@@ -1,11 +1,11 @@
 // The read models of users and of intake events, also of a user who is erased.
 import test from 'ava';
-import { openAnalyticsIntake } from '../../../commands/analytics-intake.ts';
 import { openCredits } from '../../../commands/ledger/credits.ts';
+import { openReportedEvents } from '../../../commands/reported-events.ts';
 import { openAccounts } from '../../../commands/users/accounts.ts';
 import { openUsageLimits } from '../../../commands/users/usage-limits.ts';
 import { openErasures } from '../../../commands/users/user.ts';
-import { intakeEvents } from '../../../readmodels/growth/intake.ts';
+import { reportedEvents } from '../../../readmodels/growth/reported-events.ts';
 import { openReadModels } from '../../../readmodels/read-models.ts';
 import { users } from '../../../readmodels/users/users.ts';
 import { coded, commandContext, openTestStores, project } from '../../support/stores.ts';
@@ -19,7 +19,7 @@ test('the read model shows what happened to an account, and keeps nothing person
   const log = coded(store);
   const credits = openCredits(log);
   const accounts = openAccounts(log, credits, { signup_credits: 300, bonus_at: 'fingerprint' });
-  const intake = openAnalyticsIntake(log);
+  const intake = openReportedEvents(log);
   const readmodels = openReadModels(documents);
   for (const user_id of ['ada', 'bob']) {
     await accounts.see({ user_id, email: `${user_id}@example.com` }, context());
@@ -50,7 +50,7 @@ test('the read model shows what happened to an account, and keeps nothing person
     bonus: { status: 'withheld', reason: 'fingerprint_repeated', at: AT },
     custom_limit: 7,
   });
-  const received = (kind: string) => readmodels.collection(intakeEvents).find({ kind }, { sort: { received_at: 1 } });
+  const received = (kind: string) => readmodels.collection(reportedEvents).find({ kind }, { sort: { received_at: 1 } });
   t.like(await received('agency'), [{ ...agency, user_id: null, received_at: AT }]);
   t.like(await received('paywall'), [{ event: 'shown' }, { event: 'shown' }]);
 
@@ -70,5 +70,5 @@ test('the read model shows what happened to an account, and keeps nothing person
   await project({ log: coded(store), documents: replayed });
   const fresh = openReadModels(replayed);
   t.deepEqual(await fresh.collection(users).get('ada'), erased);
-  t.deepEqual(await fresh.collection(intakeEvents).find({}), await readmodels.collection(intakeEvents).find({}));
+  t.deepEqual(await fresh.collection(reportedEvents).find({}), await readmodels.collection(reportedEvents).find({}));
 });

@@ -2,7 +2,7 @@
 import type { CollectionSpec, Document } from '../documents.ts';
 
 /** `user_id` for a paywall event, `agency_id` for an agency's. */
-export interface IntakeDocument extends Document {
+export interface ReportedEventDocument extends Document {
   kind: 'agency' | 'paywall';
   user_id: string | null;
   agency_id: string | null;
@@ -14,7 +14,7 @@ export interface IntakeDocument extends Document {
   received_at: string;
 }
 
-export const intakeEvents: CollectionSpec<IntakeDocument> = {
+export const reportedEvents: CollectionSpec<ReportedEventDocument> = {
   name: 'intake_events',
   fields: { kind: 'string', user_id: 'string', received_at: 'string' },
   indexes: [{ fields: { kind: 1, received_at: -1 } }, { fields: { user_id: 1, received_at: -1 } }],

@@ -7,7 +7,7 @@ import { Type } from './schema.ts';
 
 const Time = Type.String({ format: 'date-time' });
 
-export const INTAKE_EVENTS = {
+export const REPORTED_EVENTS = {
   AgencyEventReceived: event({
     event_id: Type.String(),
     agency_id: Type.String(),
@@ -25,6 +25,6 @@ export const INTAKE_EVENTS = {
   }),
 };
 
-export type AgencyEventReceived = DataOf<typeof INTAKE_EVENTS.AgencyEventReceived>;
-export type PaywallEventReceived = DataOf<typeof INTAKE_EVENTS.PaywallEventReceived>;
-export type IntakeEvent = EventsOf<typeof INTAKE_EVENTS>;
+export type AgencyEventReceived = DataOf<typeof REPORTED_EVENTS.AgencyEventReceived>;
+export type PaywallEventReceived = DataOf<typeof REPORTED_EVENTS.PaywallEventReceived>;
+export type ReportedEvent = EventsOf<typeof REPORTED_EVENTS>;

@@ -2,18 +2,18 @@
 import { idOf } from '../../events/streams.ts';
 import type { EventType, LogEvent } from '../../events/vocabulary.ts';
 import type { Collection } from '../../readmodels/documents.ts';
-import { AUDITED_TYPES, type AuditDocument, auditEntry, auditTrail } from '../../readmodels/users/audit.ts';
+import { auditTrail, TRAIL_TYPES, type TrailEntry, trailEntryOf } from '../../readmodels/users/audit-trail.ts';
 import { type Projection, projection } from '../projection.ts';
 import { replaceAll, writeAll } from '../slices.ts';
 
 interface Page {
-  entries: AuditDocument[];
+  entries: TrailEntry[];
   /** The users whose earlier entries lose their reasons. */
   erased: Set<string>;
 }
 
 function enter(event: LogEvent, { entries }: Page): void {
-  const entry = auditEntry(event);
+  const entry = trailEntryOf(event);
   if (entry) entries.push(entry);
 }
 
@@ -25,9 +25,9 @@ function forget(event: LogEvent<'UserErased' | 'UserForgotten'>, page: Page): vo
   enter(event, page);
 }
 
-const entered = Object.fromEntries(AUDITED_TYPES.map((type) => [type, enter]));
+const entered = Object.fromEntries(TRAIL_TYPES.map((type) => [type, enter]));
 
-export const auditProjection: Projection = projection<EventType, Page>({
+export const auditTrailProjection: Projection = projection<EventType, Page>({
   name: 'audit',
   version: 1,
   collections: [auditTrail],
@@ -43,7 +43,7 @@ export const auditProjection: Projection = projection<EventType, Page>({
   },
 });
 
-async function dropReasons(trail: Collection<AuditDocument>, user_id: string): Promise<void> {
+async function dropReasons(trail: Collection<TrailEntry>, user_id: string): Promise<void> {
   const said = (await Array.fromAsync(trail.stream({ user_id }))).filter(({ reason }) => reason !== null);
   await writeAll(
     trail,

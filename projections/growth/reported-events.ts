@@ -2,17 +2,17 @@
 import { idOf } from '../../events/streams.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import type { Write } from '../../readmodels/documents.ts';
-import { type IntakeDocument, intakeEvents } from '../../readmodels/growth/intake.ts';
+import { type ReportedEventDocument, reportedEvents } from '../../readmodels/growth/reported-events.ts';
 import { type Projection, projection } from '../projection.ts';
 import { writeAll } from '../slices.ts';
 
 /** Written at once in the end, in order. */
-type Page = Write<IntakeDocument>[];
+type Page = Write<ReportedEventDocument>[];
 
-export const intakeProjection: Projection = projection({
+export const reportedEventsProjection: Projection = projection({
   name: 'intake',
   version: 1,
-  collections: [intakeEvents],
+  collections: [reportedEvents],
   covers: ['intake'],
   begin: (): Page => [],
   on: {
@@ -25,7 +25,7 @@ export const intakeProjection: Projection = projection({
     UserForgotten: removeEvents,
   },
   async end(page, open) {
-    await writeAll(await open(intakeEvents), page);
+    await writeAll(await open(reportedEvents), page);
   },
 });
 

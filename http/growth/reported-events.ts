@@ -1,5 +1,5 @@
 // The routes that take events of agencies and of the console for the views of administrators.
-import { openAnalyticsIntake } from '../../commands/analytics-intake.ts';
+import { openReportedEvents } from '../../commands/reported-events.ts';
 import { Type } from '../../events/schema.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { openRequestLimit, overLimit } from '../frame/limits/request-limit.ts';
@@ -13,7 +13,7 @@ const USERS = { name: 'paywall-events', subject: 'A user', most: 60 };
 const MAX_BYTES = 16 * 1024;
 
 const wire = ({ log, rates }: Parts) => ({
-  intake: openAnalyticsIntake(log),
+  reported: openReportedEvents(log),
   agencies: openRequestLimit(rates, AGENCIES),
   users: openRequestLimit(rates, USERS),
 });
@@ -56,13 +56,13 @@ const agencyEvent = route({
   ),
   responses: { 202: { description: 'The service has the event.', schema: Received, example } },
   errors: { 429: overLimit(AGENCIES.subject, AGENCIES.most) },
-  async handler({ body, command }, { intake, agencies }) {
+  async handler({ body, command }, { reported, agencies }) {
     await agencies.admit('all');
     const { event, agency_id, occurred_at, properties: facts = {} } = body;
     const context = command();
     const occurred = occurred_at === undefined ? null : new Date(occurred_at).toISOString();
     const data = { event, agency_id, occurred_at: occurred, properties: JSON.stringify(facts) };
-    const position = await intake.recordAgencyEvent(data, context);
+    const position = await reported.recordAgencyEvent(data, context);
     return { body: received(context), position, is_early: true };
   },
 });
@@ -81,12 +81,12 @@ const paywallEvent = route({
   }),
   responses: { 202: { description: 'The service has the event.', schema: Received, example } },
   errors: { 429: overLimit(USERS.subject, USERS.most) },
-  async handler({ body, caller, command }, { intake, users }) {
+  async handler({ body, caller, command }, { reported, users }) {
     await users.admit(caller.user_id);
     const context = command();
     const { event, properties: facts = {} } = body;
     const data = { event, user_id: caller.user_id, properties: JSON.stringify(facts) };
-    const position = await intake.recordPaywallEvent(data, context);
+    const position = await reported.recordPaywallEvent(data, context);
     return { body: received(context), position, is_early: true };
   },
 });

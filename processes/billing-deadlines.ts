@@ -11,7 +11,7 @@ import { type AnyManager, processManager } from './process-manager.ts';
 
 const AT_ONCE = 500;
 
-export interface DuesOptions {
+export interface BillingDeadlinesOptions {
   credits: CreditsLedger;
   subscriptions: Subscriptions;
   /** Null where no trials begin. */
@@ -23,7 +23,7 @@ const appended = (done: { ok: boolean; position?: Position; appended?: number })
   done.ok && done.appended! > 0 ? done.position! : null;
 const FAILS = 'what is due for a user cannot be done now; that of others is';
 
-export function dues({ credits, subscriptions, trials, context }: DuesOptions): AnyManager[] {
+export function billingDeadlines({ credits, subscriptions, trials, context }: BillingDeadlinesOptions): AnyManager[] {
   const common = { at_once: AT_ONCE, fails: FAILS };
   const expiry = processManager({
     ...common,

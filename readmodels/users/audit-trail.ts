@@ -1,4 +1,4 @@
-// The audit trail: what administrators did, to whom and why. A row of `AUDITED` makes each event of a type an entry, when an
+// The audit trail: what administrators did, to whom and why. A row of `TRAIL` makes each event of a type an entry, when an
 // administrator appended it.
 import { idOf } from '../../events/streams.ts';
 import type { EventType, EventTypeOf, LogEvent } from '../../events/vocabulary.ts';
@@ -6,7 +6,7 @@ import type { Collection, CollectionSpec, Document } from '../documents.ts';
 import { type Page, type Paging, pageOf } from '../pages.ts';
 
 /** What an entry says besides who did it and when. It holds no personal data but the reason, which goes with the user. */
-interface AuditFacts {
+interface TrailFacts {
   /** The user whom it is about. */
   user_id?: string;
   /** What it was done to, unless it is a user: a domain, or the id of a note or of a job. */
@@ -16,19 +16,19 @@ interface AuditFacts {
   details?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-interface AuditRow<Type extends EventType> {
+interface TrailRow<Type extends EventType> {
   action: string;
   /** Null for an event that is no action of administration. */
-  facts: (event: LogEvent<Type>) => AuditFacts | null;
+  facts: (event: LogEvent<Type>) => TrailFacts | null;
 }
 
-const ofUser = ({ stream }: LogEvent): AuditFacts => ({ user_id: idOf(stream) });
+const ofUser = ({ stream }: LogEvent): TrailFacts => ({ user_id: idOf(stream) });
 const ofDomain = ({ data: { domain } }: LogEvent<'DomainBlocked' | 'DomainBlockUpdated' | 'DomainUnblocked'>) => ({
   target: domain,
 });
 
 /** An event type joins the trail by a row here. Each entry of the ledger has one, or null: an administrator never makes it. */
-const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> | null } & Readonly<
+const TRAIL: { readonly [Type in EventType]?: TrailRow<Type> | null } & Readonly<
   Record<EventTypeOf<'credits'>, unknown>
 > = {
   ...{ CreditsGranted: null, CreditsReserved: null, CreditsRefunded: null, CreditsExpired: null },
@@ -94,11 +94,11 @@ const AUDITED: { readonly [Type in EventType]?: AuditRow<Type> | null } & Readon
   JobDeleted: { action: 'job_deleted', facts: ({ stream }) => ({ target: idOf(stream) }) },
 };
 
-const rows = Object.entries(AUDITED).flatMap(([type, row]) => (row ? [{ type, action: row.action }] : []));
-export const AUDITED_TYPES: readonly string[] = rows.map(({ type }) => type);
-export const AUDIT_ACTIONS: readonly string[] = rows.map(({ action }) => action);
+const rows = Object.entries(TRAIL).flatMap(([type, row]) => (row ? [{ type, action: row.action }] : []));
+export const TRAIL_TYPES: readonly string[] = rows.map(({ type }) => type);
+export const TRAIL_ACTIONS: readonly string[] = rows.map(({ action }) => action);
 
-export interface AuditDocument extends Document {
+export interface TrailEntry extends Document {
   /** `_id` is the event's id. ISO 8601. */
   at: string;
   action: string;
@@ -112,7 +112,7 @@ export interface AuditDocument extends Document {
 
 const NEWEST = { at: -1, _id: -1 } as const;
 
-export const auditTrail: CollectionSpec<AuditDocument> = {
+export const auditTrail: CollectionSpec<TrailEntry> = {
   name: 'audit_trail',
   fields: { at: 'string', action: 'string', admin: 'string', user_id: 'string' },
   // Each has all fields, so that a page reads no document but its own.
@@ -127,9 +127,9 @@ export const auditTrail: CollectionSpec<AuditDocument> = {
 const ADMIN = 'admin:';
 
 /** The entry that an event is; null when no administrator appended it, or when it is none. */
-export function auditEntry(event: LogEvent): AuditDocument | null {
+export function trailEntryOf(event: LogEvent): TrailEntry | null {
   const { id: _id, type, metadata } = event;
-  const row = AUDITED[type] as AuditRow<EventType> | null | undefined;
+  const row = TRAIL[type] as TrailRow<EventType> | null | undefined;
   if (!row || !metadata.actor.startsWith(ADMIN)) return null;
   const facts = row.facts(event as never);
   if (!facts) return null;
@@ -138,7 +138,7 @@ export function auditEntry(event: LogEvent): AuditDocument | null {
   return { _id, at: metadata.at, action: row.action, admin, user_id, target, reason: reason || null, details };
 }
 
-export interface AuditQuery {
+export interface TrailQuery {
   user_id?: string;
   admin?: string;
   action?: string;
@@ -148,11 +148,11 @@ export interface AuditQuery {
 }
 
 /** A page of the trail, the newest entry first. */
-export function auditPage(
-  collection: Pick<Collection<AuditDocument>, 'find' | 'count'>,
-  { user_id, admin, action, from, to }: AuditQuery,
+export function trailPage(
+  collection: Pick<Collection<TrailEntry>, 'find' | 'count'>,
+  { user_id, admin, action, from, to }: TrailQuery,
   paging: Paging,
-): Promise<Page<AuditDocument>> {
+): Promise<Page<TrailEntry>> {
   const at = { ...(from !== undefined && { $gte: from }), ...(to !== undefined && { $lt: to }) };
   const filter = {
     ...(user_id !== undefined && { user_id }),

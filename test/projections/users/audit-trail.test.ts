@@ -7,8 +7,8 @@ import { openUserAdministration } from '../../../commands/users/administer-users
 import { openUsageLimits } from '../../../commands/users/usage-limits.ts';
 import { openErasures } from '../../../commands/users/user.ts';
 import type { LogEvent } from '../../../events/vocabulary.ts';
-import { auditProjection } from '../../../projections/users/audit.ts';
-import { AUDIT_ACTIONS, type AuditDocument, auditPage, auditTrail } from '../../../readmodels/users/audit.ts';
+import { auditTrailProjection } from '../../../projections/users/audit-trail.ts';
+import { auditTrail, TRAIL_ACTIONS, type TrailEntry, trailPage } from '../../../readmodels/users/audit-trail.ts';
 import { coded, commandContext, openTestStores } from '../../support/stores.ts';
 
 const AT = Date.parse('2026-11-22T09:00:00.000Z');
@@ -33,16 +33,16 @@ test('what administrators did is an entry in every batching of the log, and reas
 
   const sealed = coded(store);
   const events = (await Array.fromAsync(sealed.readAll())).filter(({ type }) =>
-    auditProjection.types.includes(type),
+    auditTrailProjection.types.includes(type),
   ) as LogEvent[];
-  const found: AuditDocument[][] = [];
+  const found: TrailEntry[][] = [];
   for (let split = 0; split <= events.length; split++) {
     const { documents } = await openTestStores(t);
     for (const part of [events.slice(0, split), events.slice(split)]) {
-      await documents.transaction((inside) => auditProjection.apply(part, (spec) => inside.collection(spec)));
+      await documents.transaction((inside) => auditTrailProjection.apply(part, (spec) => inside.collection(spec)));
     }
     const trail = await documents.collection(auditTrail);
-    found.push((await auditPage(trail, {}, { limit: 100, offset: 0 })).items);
+    found.push((await trailPage(trail, {}, { limit: 100, offset: 0 })).items);
   }
   for (const trail of found) t.deepEqual(trail, found[0]!);
   t.deepEqual(
@@ -54,5 +54,5 @@ test('what administrators did is an entry in every batching of the log, and reas
       ['credits_adjusted', 'root', 'ada', null, { amount: -7, balance_after: 93 }],
     ],
   );
-  t.is(new Set(AUDIT_ACTIONS).size, AUDIT_ACTIONS.length);
+  t.is(new Set(TRAIL_ACTIONS).size, TRAIL_ACTIONS.length);
 });

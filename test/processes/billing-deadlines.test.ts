@@ -8,7 +8,7 @@ import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { creditsStream, jobStream, userStream } from '../../events/streams.ts';
 import { GRACE_MS, subscriptionAt } from '../../events/subscription-state.ts';
-import { type DuesOptions, dues } from '../../processes/dues.ts';
+import { type BillingDeadlinesOptions, billingDeadlines } from '../../processes/billing-deadlines.ts';
 import { creditLots } from '../../readmodels/billing/credits.ts';
 import { subscriptions as subscriptionDocuments } from '../../readmodels/billing/subscriptions.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
@@ -27,16 +27,16 @@ async function world(t: ExecutionContext) {
   const credits = openCredits(log);
   const subscriptions = openSubscriptions(log);
   const readmodels = openReadModels(stores.documents);
-  const options = (): DuesOptions => ({
+  const options = (): BillingDeadlinesOptions => ({
     credits: openCredits(log),
     subscriptions: openSubscriptions(log),
     trials: openTrials(log, credits, 50_000),
     context,
   });
   /** Passes of all that is due at times, with what they have put off. */
-  function open(changed: Partial<DuesOptions> = {}, logger: Parameters<typeof passesOf>[2] = {}) {
+  function open(changed: Partial<BillingDeadlinesOptions> = {}, logger: Parameters<typeof passesOf>[2] = {}) {
     const now = () => clock.now;
-    const all = dues({ ...options(), ...changed }).map((one) =>
+    const all = billingDeadlines({ ...options(), ...changed }).map((one) =>
       passesOf(one, readmodels, { now, monotonic: now, ...logger }),
     );
     return async () => {
