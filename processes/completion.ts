@@ -19,7 +19,7 @@ const ENDINGS_MS = 40;
 export interface CompletionOptions {
   log: EventStore;
   readmodels: Pick<ReadModels, 'collection'>;
-  commands: Jobs;
+  job_commands: Jobs;
   context: (job_id: string) => CommandContext;
 }
 
@@ -27,7 +27,7 @@ const FAILS = 'a job cannot be ended now; the others are';
 /** The read model may be behind the log. A refusal then says that the job has moved on. */
 const positionOf = (done: Done) => (done.ok ? done.position : null);
 
-export function completion({ log, readmodels, commands, context }: CompletionOptions): AnyManager {
+export function completion({ log, readmodels, job_commands, context }: CompletionOptions): AnyManager {
   const stats = readmodels.collection(jobStats);
   return processManager<JobDocument, ReadonlyMap<string, StatsDocument>>({
     name: 'completion',
@@ -43,7 +43,7 @@ export function completion({ log, readmodels, commands, context }: CompletionOpt
       const statistics = together.get(_id);
       const is_counted = statistics?.checked_urls === completed_urls;
       const broken_urls = is_counted ? statistics.broken_urls : await brokenInLog(log, job);
-      return positionOf(await commands.complete(_id, { completed_urls, broken_urls }, context(_id), job));
+      return positionOf(await job_commands.complete(_id, { completed_urls, broken_urls }, context(_id), job));
     },
     fails: FAILS,
     spacing_ms: SPACING_MS,
@@ -51,14 +51,14 @@ export function completion({ log, readmodels, commands, context }: CompletionOpt
   });
 }
 
-export function ceilings({ commands, context }: Pick<CompletionOptions, 'commands' | 'context'>): AnyManager {
+export function ceilings({ job_commands, context }: Pick<CompletionOptions, 'job_commands' | 'context'>): AnyManager {
   return processManager({
     name: 'ceilings',
     finds: { in: jobs, where: { due: 'ceiling' } },
     order: '_id',
     // Only the log knows which ceiling it is.
     work: async ({ _id, credits_allocated }) =>
-      positionOf(await commands.run(_id, { type: 'pauseAtCeiling', credits_allocated }, context(_id))),
+      positionOf(await job_commands.run(_id, { type: 'pauseAtCeiling', credits_allocated }, context(_id))),
     fails: FAILS,
     spacing_ms: SPACING_MS,
     busy_ms: ENDINGS_MS,

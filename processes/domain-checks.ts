@@ -19,7 +19,7 @@ const BUSY_MS = 2_000;
 
 export interface DomainChecksOptions {
   readmodels: Pick<ReadModels, 'collection'>;
-  commands: DomainChecks;
+  domain_checks: DomainChecks;
   context: (job_id: string) => CommandContext;
 }
 
@@ -44,7 +44,7 @@ export function domainChecks(options: DomainChecksOptions): AnyManager {
 async function recordDomains(
   { _id: job_id, completed_urls }: JobDocument,
   stats: StatsDocument | undefined,
-  { readmodels, commands, context }: DomainChecksOptions,
+  { readmodels, domain_checks, context }: DomainChecksOptions,
 ): Promise<Done> {
   const { checked_urls = 0 } = stats ?? {};
   // Somebody has dropped statistics. What is recorded stays, so the job waits until they are rebuilt.
@@ -52,7 +52,7 @@ async function recordDomains(
     throw new Error(`${completed_urls} URLs are completed, but the statistics have ${checked_urls}`);
   let part = 0;
   const record = (domains: FoundOfDomain[], last: boolean) =>
-    commands.record(part++, { job_id, domains, last }, context(job_id));
+    domain_checks.record(part++, { job_id, domains, last }, context(job_id));
   let held: FoundOfDomain[] = [];
   if (stats) {
     for await (const page of foundOfDomains(readmodels.collection(jobDomains), stats)) {

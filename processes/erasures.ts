@@ -49,7 +49,7 @@ export interface ErasuresOptions {
   readmodels: Pick<ReadModels, 'collection'>;
   erasures: Erasures;
   endpoints: WebhookEndpoints;
-  commands: Jobs;
+  job_commands: Jobs;
   deleteJob: DeleteJob;
   mailer: Pick<Mailer, 'erase'>;
   removals: Removals;
@@ -120,7 +120,7 @@ export function erasures(options: ErasuresOptions): AnyManager {
   /** A refusal says that the read model is behind: the next pass finds the job again. */
   async function deleteJob({ _id: job_id, owner_id, status }: JobDocument): Promise<void> {
     if (hasEnded(status)) await options.deleteJob(job_id, context(owner_id));
-    else await options.commands.run(job_id, { type: 'cancel' }, context(owner_id));
+    else await options.job_commands.run(job_id, { type: 'cancel' }, context(owner_id));
   }
 
   return processManager({

@@ -33,7 +33,7 @@ export interface Loop {
 }
 
 export function loopsOf(options: ManagingOptions): Loop[] {
-  const { log, readmodels, commands, logger, removals, now, steady, monotonic } = options;
+  const { log, readmodels, job_commands, logger, removals, now, steady, monotonic } = options;
   // The dispatcher's turns and the progress watch's times survive a restart of their loop.
   const dispatcher = openDispatcher({
     jobs: readmodels.collection(jobs),
@@ -42,10 +42,11 @@ export function loopsOf(options: ManagingOptions): Loop[] {
     logger,
     monotonic,
     lost_after_ms: LOST_AFTER_MS,
-    fail: (job_id) => commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('dispatch', now)(job_id)),
+    fail: (job_id) =>
+      job_commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('dispatch', now)(job_id)),
   });
   options.measure?.(() => dispatcher.inFlight());
-  const progress = watchProgress({ log, commands, context: contextOf('progress', now), logger, monotonic });
+  const progress = watchProgress({ log, job_commands, context: contextOf('progress', now), logger, monotonic });
   const { ledger_heads, ledger_audit } = options;
   const following: Loop[] = [];
   if (ledger_heads) {

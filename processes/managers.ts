@@ -28,20 +28,20 @@ import { webhookEndpointCare } from './webhook-endpoints.ts';
 const PROJECTED_MS = 1_000;
 
 export function managersOf(options: ManagingOptions): AnyManager[] {
-  const { log, readmodels, commands, credits, blobs, mailer, logger, removals, now, steady, monotonic } = options;
+  const { log, readmodels, job_commands, credits, blobs, mailer, logger, removals, now, steady, monotonic } = options;
   const { results_days, trial_credits } = options;
   const failed_purges = new PutOff(monotonic);
-  const jobs_of_users = openDeleteJob(commands, credits, async (job_id, position) => {
+  const jobs_of_users = openDeleteJob(job_commands, credits, async (job_id, position) => {
     const job = (await readmodels.passed(position, PROJECTED_MS)) && (await readmodels.collection(jobs).get(job_id));
     return job ? endedJob(job) : null;
   });
   const [endpoints, deliveries] = [openWebhookEndpoints(log), openWebhookDeliveries(log)];
   return [
-    completion({ log, readmodels, commands, context: contextOf('completion', now) }),
-    ceilings({ commands, context: contextOf('completion', now) }),
-    settlement({ commands, credits, context: contextOf('settlement', now) }),
-    domainChecks({ readmodels, commands: openDomainChecks(log), context: contextOf('domain-checks', now) }),
-    sweeper({ log, commands, credits, blobs, removals, context: contextOf('sweeper', now) }),
+    completion({ log, readmodels, job_commands, context: contextOf('completion', now) }),
+    ceilings({ job_commands, context: contextOf('completion', now) }),
+    settlement({ job_commands, credits, context: contextOf('settlement', now) }),
+    domainChecks({ readmodels, domain_checks: openDomainChecks(log), context: contextOf('domain-checks', now) }),
+    sweeper({ log, job_commands, credits, blobs, removals, context: contextOf('sweeper', now) }),
     webhookEndpointCare({
       ...{ log, readmodels, endpoints, deliveries, mailer },
       context: contextOf('webhook-endpoints', now),
@@ -52,7 +52,7 @@ export function managersOf(options: ManagingOptions): AnyManager[] {
         readmodels,
         erasures: openErasures(log, credits.users),
         endpoints,
-        commands,
+        job_commands,
         deleteJob: jobs_of_users,
         monotonic,
       },
@@ -63,12 +63,12 @@ export function managersOf(options: ManagingOptions): AnyManager[] {
       trials: trial_credits > 0 ? openTrials(log, credits, trial_credits) : null,
     }),
     mails({ log, mails: openMails(log), mailer, logger, context: contextOf('mails', now) }),
-    purging({ log, commands, blobs, removals, context: contextOf('purge', now), put_off: failed_purges }),
+    purging({ log, job_commands, blobs, removals, context: contextOf('purge', now), put_off: failed_purges }),
     ...(results_days === null
       ? []
       : [
           retention({
-            ...{ readmodels, commands, days: results_days, failed_purges },
+            ...{ readmodels, job_commands, days: results_days, failed_purges },
             context: contextOf('retention', steady),
           }),
         ]),

@@ -35,7 +35,7 @@ export interface ProcessesOptions {
   queue: Queue;
   leases: LeaseKeeper;
   blobs: Pick<Blobs, 'put' | 'get' | 'list' | 'delete'>;
-  commands: Jobs;
+  job_commands: Jobs;
   credits: CreditsLedger;
   sender: WebhookSender;
   /** The key from which the secrets of webhook endpoints derive. */

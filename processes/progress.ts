@@ -17,7 +17,7 @@ const MAX_STEP_MS = 5_000;
 
 export interface ProgressOptions {
   log: EventStore;
-  commands: Jobs;
+  job_commands: Jobs;
   logger: Pick<Logger, 'error'>;
   context: (job_id: string) => CommandContext;
   /** Milliseconds that never go back. */
@@ -39,7 +39,7 @@ interface Standing {
   recorded: number | null;
 }
 
-export function watchProgress({ log, commands, logger, context, monotonic }: ProgressOptions): ProgressWatch {
+export function watchProgress({ log, job_commands, logger, context, monotonic }: ProgressOptions): ProgressWatch {
   const jobs = new Map<string, Standing>();
   let passed_at = monotonic();
 
@@ -62,8 +62,9 @@ export function watchProgress({ log, commands, logger, context, monotonic }: Pro
     if (job.recorded === null) job.recorded = await recorded(job_id, job);
     if (job.standing_ms < NO_PROGRESS_MS) return;
     if ((await recorded(job_id, job)) !== job.recorded) return restart(job);
-    const { status } = (await commands.aggregate.read(jobStream(job_id))).state;
-    if (status === 'processing') await commands.run(job_id, { type: 'fail', reason: 'no_progress' }, context(job_id));
+    const { status } = (await job_commands.aggregate.read(jobStream(job_id))).state;
+    if (status === 'processing')
+      await job_commands.run(job_id, { type: 'fail', reason: 'no_progress' }, context(job_id));
     jobs.delete(job_id);
   }
 

@@ -19,7 +19,7 @@ const AT_ONCE = 100;
 
 export interface PurgeOptions {
   log: EventStore;
-  commands: Jobs;
+  job_commands: Jobs;
   blobs: Pick<Blobs, 'delete'>;
   removals: Removals;
   context: (job_id: string) => CommandContext;
@@ -55,7 +55,7 @@ export function purging(options: PurgeOptions): AnyManager {
       const last = { type: is_deleted ? 'purge' : 'removeResults' } as const;
       const to_index = from_index + stepOf(purge);
       const command: JobCommand = is_last ? last : { type: 'purgeResults', from_index, to_index };
-      return notRefused(await options.commands.run(job_id, command, options.context(job_id))).position;
+      return notRefused(await options.job_commands.run(job_id, command, options.context(job_id))).position;
     },
     fails: 'a job cannot be purged now; the others are',
     // The runner waits for the read models, which lets the projector apply other events between two steps: a purge delays no visible job.

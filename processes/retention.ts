@@ -16,14 +16,14 @@ const DAY_MS = 24 * 3_600_000;
 
 export interface RetentionOptions {
   readmodels: Pick<ReadModels, 'collection'>;
-  commands: Jobs;
+  job_commands: Jobs;
   /** Days after a job's end. */
   days: number;
   failed_purges: Pick<PutOff, 'has'>;
   context: (job_id: string) => CommandContext;
 }
 
-export function retention({ readmodels, commands, days, failed_purges, context }: RetentionOptions): AnyManager {
+export function retention({ readmodels, job_commands, days, failed_purges, context }: RetentionOptions): AnyManager {
   return processManager({
     name: 'retention',
     finds: { in: jobs, where: {} },
@@ -42,7 +42,7 @@ export function retention({ readmodels, commands, days, failed_purges, context }
         throw new Error(`${completed_urls} URLs are completed, but the statistics have ${stats.checked_urls}`);
       const [domains, times] = [readmodels.collection(jobDomains), readmodels.collection(jobResponseTimes)];
       const expired = { completed_urls, started_at, summary: await summaryOf({ domains, times }, stats) };
-      return notRefused(await commands.run(job_id, { type: 'expireResults', expired }, context(job_id))).position;
+      return notRefused(await job_commands.run(job_id, { type: 'expireResults', expired }, context(job_id))).position;
     },
     fails: 'the results of a job cannot expire now; those of others do',
     every_ms: EVERY_MS,

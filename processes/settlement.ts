@@ -9,18 +9,18 @@ import { type AnyManager, processManager } from './process-manager.ts';
 const SPACING_MS = 10;
 
 export interface SettlementOptions {
-  commands: Jobs;
+  job_commands: Jobs;
   credits: CreditsLedger;
   context: (job_id: string) => CommandContext;
 }
 
-export function settlement({ commands, credits, context }: SettlementOptions): AnyManager {
+export function settlement({ job_commands, credits, context }: SettlementOptions): AnyManager {
   return processManager({
     name: 'settlement',
     finds: { in: jobs, where: { due: 'settlement' } },
     order: '_id',
     since: ({ completed_at }) => completed_at,
-    work: async (job) => void (await settleJob(endedJob(job), commands, credits, context(job._id))),
+    work: async (job) => void (await settleJob(endedJob(job), job_commands, credits, context(job._id))),
     fails: 'an ended job cannot be settled now; the others are',
     spacing_ms: SPACING_MS,
   });

@@ -21,7 +21,7 @@ const AT_ONCE = 10_000;
 
 export interface SweeperOptions {
   log: EventStore;
-  commands: Jobs;
+  job_commands: Jobs;
   credits: CreditsLedger;
   blobs: Pick<Blobs, 'delete'>;
   removals: Removals;
@@ -59,23 +59,23 @@ export function sweeper(options: SweeperOptions): AnyManager {
 }
 
 async function removeListing({ id: job_id }: PendingDocument, options: SweeperOptions): Promise<Done> {
-  const { log, commands, blobs, removals, context } = options;
+  const { log, job_commands, blobs, removals, context } = options;
   if (removals.are_held) return new Later(SWEEP_MS);
   await removals.run(async () => {
-    const { state } = await commands.aggregate.read(jobStream(job_id));
+    const { state } = await job_commands.aggregate.read(jobStream(job_id));
     if (state.status !== 'none') return;
     // The voided reservation keeps the job from being created, so its listing can be deleted.
     const reservation_id = firstReservation(job_id);
-    await commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));
+    await job_commands.run(job_id, { type: 'voidReservation', reservation_id }, context(job_id));
     await deleteJobBlobs(blobs, job_id);
-    await discardListing({ log, jobs: commands }, job_id, context(job_id));
+    await discardListing({ log, jobs: job_commands }, job_id, context(job_id));
   });
   return null;
 }
 
 function releaseReservation(
   { id: reservation_id, first, second }: PendingDocument,
-  { commands: jobs, credits, context }: SweeperOptions,
+  { job_commands: jobs, credits, context }: SweeperOptions,
 ): Promise<Done> {
   const job_id = idOf(second);
   return releaseUnused({ jobs, credits }, { reservation_id, job_id, user_id: idOf(first) }, context(job_id));

@@ -30,7 +30,7 @@ export const run: RunRole = async (parts) => {
     parts;
   const leases = await openLeases(documents);
   const readmodels = openReadModels(documents, { log_id: () => identifyLog(log, 'process:processes', Date.now()) });
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const webhook_key = await keyOf(config.webhook_signing_key, config.data_dir, 'webhook-key');
   const origin = originOf(await identifyLog(log, 'process:processes', Date.now()));
   const ledger_key = await keyOf(config.ledger_signing_key, config.data_dir, 'ledger-key');
@@ -79,7 +79,7 @@ export const run: RunRole = async (parts) => {
       readmodels,
       leases,
       blobs,
-      commands,
+      job_commands,
       credits,
     });
   } finally {

@@ -62,7 +62,7 @@ const BATCH = 10;
 /** The jobs `kept`, `gone` (purged) and `running`; the user `bob`, erased; a note; a file of no job. */
 export async function use({ log, documents, blobs }: World): Promise<void> {
   await identifyLog(log, 'process:test', Date.now());
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const users = openUserAggregate(log);
   for (const user_id of ['alice', 'bob']) {
     const seen = { user_id, email: `${user_id}@example.com` };
@@ -76,8 +76,8 @@ export async function use({ log, documents, blobs }: World): Promise<void> {
   for (const job_id of ['gone', 'kept', 'running']) {
     const urls = Array.from({ length: TOTAL }, (_, i) => `https://site-${i}.example/${job_id}/"é🙂\u2028`);
     const of = { job_id, owner_id: 'alice', owner_email: null, filename: `${job_id}.csv`, urls, batch_size: BATCH };
-    await submitUpload({ log, blobs, commands, credits }, { ...of, checked: 2 * BATCH });
-    if (job_id !== 'running') await commands.run(job_id, { type: 'cancel' }, commandContext());
+    await submitUpload({ log, blobs, job_commands, credits }, { ...of, checked: 2 * BATCH });
+    if (job_id !== 'running') await job_commands.run(job_id, { type: 'cancel' }, commandContext());
   }
   await openGrowthNotes(log).add({ text: 'New pricing page', date: '2026-01-30' }, commandContext());
   await blobs.put('notes/large', Readable.from([Buffer.alloc(192 * 1024, 7), Buffer.alloc(300_001, 1)]));
@@ -86,10 +86,10 @@ export async function use({ log, documents, blobs }: World): Promise<void> {
   await project({ log, documents });
   const readmodels = openReadModels(documents);
   const ended = async (job_id: string) => endedJob((await readmodels.collection(jobs).get(job_id))!);
-  await openDeleteJob(commands, credits, ended)('gone', commandContext());
+  await openDeleteJob(job_commands, credits, ended)('gone', commandContext());
   const context = () => commandContext();
-  await passOf(settlement({ commands, credits, context }), readmodels);
-  const purger = passesOf(purging({ log, blobs, commands, removals: openRemovals(), context }), readmodels);
+  await passOf(settlement({ job_commands, credits, context }), readmodels);
+  const purger = passesOf(purging({ log, blobs, job_commands, removals: openRemovals(), context }), readmodels);
   do await project({ log, documents });
   while ((await purger.pass()) !== null);
 }

@@ -29,7 +29,7 @@ test("after it no file has a purged job's URLs, and the stores are as they were"
   const log = coded(await openSqliteEventStore({ path: join(DATA_DIR, 'events.db') }));
   const documents = await openSqliteDocuments({ path: join(DATA_DIR, 'documents.db') });
   const blobs = await fileBlobs(join(DATA_DIR, 'blobs'));
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 1000, expires_at: null } as const;
   await credits.run('alice', { type: 'grant', ...grant }, commandContext());
   for (const [job_id, page] of [
@@ -46,13 +46,13 @@ test("after it no file has a purged job's URLs, and the stores are as they were"
       batch_size: 10,
       checked: 200,
     };
-    await submitUpload({ log, blobs, commands, credits }, of);
+    await submitUpload({ log, blobs, job_commands, credits }, of);
     const counts = { completed_urls: 200, broken_urls: 0 };
-    await commands.run(job_id, { type: 'complete', ...counts }, commandContext());
+    await job_commands.run(job_id, { type: 'complete', ...counts }, commandContext());
   }
-  await commands.run('gone', { type: 'delete' }, commandContext());
+  await job_commands.run('gone', { type: 'delete' }, commandContext());
   await project({ log, documents });
-  const removing = { log, commands, blobs, removals: openRemovals(), context: () => commandContext() };
+  const removing = { log, job_commands, blobs, removals: openRemovals(), context: () => commandContext() };
   const purger = passesOf(purging(removing), openReadModels(documents));
   while ((await purger.pass()) !== null) await project({ log, documents });
 

@@ -69,7 +69,7 @@ export function idleContract(test: TestFn, name: string, open: (t: ExecutionCont
         results_days: null,
         backup_retention: { keep: 1, days: null },
         blobs: { delete: async () => {} } as never,
-        commands: openJobs(processes.log),
+        job_commands: openJobs(processes.log),
         credits: openCredits(processes.log),
         sender: { send: async () => t.fail('nothing is sent') as never, close() {} },
         webhook_key: Buffer.from('the key of tests'),

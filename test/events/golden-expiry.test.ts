@@ -33,10 +33,10 @@ for (const file of readdirSync(GOLDEN)) {
     }
     const log = coded(store);
     const readmodels = openReadModels(documents);
-    const commands = openJobs(log);
+    const job_commands = openJobs(log);
     await project({ log, documents });
     const context = () => commandContext();
-    await passOf(domainChecks({ readmodels, commands: openDomainChecks(log), context }), readmodels);
+    await passOf(domainChecks({ readmodels, domain_checks: openDomainChecks(log), context }), readmodels);
     await project({ log, documents });
     const shown = async () => {
       const [stats] = await readmodels.collection(jobStats).find({});
@@ -45,11 +45,11 @@ for (const file of readdirSync(GOLDEN)) {
     };
     const before = await shown();
     t.is(before.checked_urls, 2);
-    const expiring = { readmodels, commands, days: 1, failed_purges: { has: () => false }, context };
+    const expiring = { readmodels, job_commands, days: 1, failed_purges: { has: () => false }, context };
     t.not(await passOf(retention(expiring), readmodels), null);
     await project({ log, documents });
     const blobs = { delete: async () => {} };
-    const purger = passesOf(purging({ commands, log, blobs, removals: openRemovals(), context }), readmodels);
+    const purger = passesOf(purging({ job_commands, log, blobs, removals: openRemovals(), context }), readmodels);
     while ((await purger.pass()) !== null) await project({ log, documents });
     t.deepEqual(await readmodels.collection(results).find({}), []);
     t.deepEqual(await shown(), before);

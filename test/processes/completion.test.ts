@@ -24,12 +24,12 @@ const URLS = Array.from({ length: 50 }, (_, i) => `https://site-${i}.example/`);
 async function checkedJob(t: ExecutionContext, isBroken: (index: number) => boolean) {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 1000, expires_at: null } as const;
   await credits.run('alice', { type: 'grant', ...grant }, commandContext());
   const of = { job_id: 'job', owner_id: 'alice', owner_email: null, filename: 'urls.csv', urls: URLS, batch_size: 10 };
   const outcomeOf = (index: number) => (isBroken(index) ? BROKEN : FOUND);
-  await submitUpload({ log, blobs: NO_BLOBS, commands, credits }, { ...of, checked: URLS.length, outcomeOf });
+  await submitUpload({ log, blobs: NO_BLOBS, job_commands, credits }, { ...of, checked: URLS.length, outcomeOf });
   await project(stores);
   const readmodels = openReadModels(documents);
   return {
@@ -40,12 +40,12 @@ async function checkedJob(t: ExecutionContext, isBroken: (index: number) => bool
       await (await documents.collection(inGeneration(jobStats, generation))).write([{ delete: 'job' }]);
     },
     async complete() {
-      await passOf(completion({ log, readmodels, commands, context: () => commandContext() }), readmodels);
+      await passOf(completion({ log, readmodels, job_commands, context: () => commandContext() }), readmodels);
       await project(stores);
       return (await eventsOf(log, jobStream('job'))).at(-1);
     },
     async recordDomains() {
-      const domain_checks = { readmodels, commands: openDomainChecks(log), context: () => commandContext() };
+      const domain_checks = { readmodels, domain_checks: openDomainChecks(log), context: () => commandContext() };
       await passOf(domainChecks(domain_checks), readmodels, { logger: silent });
       return (await eventsOf(log, domainChecksStream('job'))).length;
     },

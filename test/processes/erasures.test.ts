@@ -73,7 +73,7 @@ async function twoUsers(t: ExecutionContext) {
     await rm(folder, { recursive: true, force: true });
   });
   const blobs = await fileBlobs(join(folder, 'blobs'));
-  const [commands, credits, context] = [openJobs(log), openCredits(log), () => commandContext()];
+  const [job_commands, credits, context] = [openJobs(log), openCredits(log), () => commandContext()];
   const readmodels = openReadModels(documents);
 
   async function submit(name: JobName, of: { owner_id: string; email: string; filename: string; checked: number }) {
@@ -81,7 +81,7 @@ async function twoUsers(t: ExecutionContext) {
     const job_id = JOBS[name];
     const { owner_id, email: owner_email, filename, checked } = of;
     const submitted = { job_id, owner_id, owner_email, filename, urls, batch_size: 10, checked };
-    await submitUpload({ log, blobs, commands, credits }, submitted);
+    await submitUpload({ log, blobs, job_commands, credits }, submitted);
   }
 
   for (const { user_id, email, filename, host } of [
@@ -107,7 +107,11 @@ async function twoUsers(t: ExecutionContext) {
     const suffix = user_id === 'u-1' ? ('of-ada' as const) : ('of-charles' as const);
     await submit(`done-${suffix}`, { ...owner, checked: URLS });
     await submit(`running-${suffix}`, { ...owner, checked: 20 });
-    await commands.run(JOBS[`done-${suffix}`], { type: 'complete', completed_urls: URLS, broken_urls: 0 }, context());
+    await job_commands.run(
+      JOBS[`done-${suffix}`],
+      { type: 'complete', completed_urls: URLS, broken_urls: 0 },
+      context(),
+    );
     await openShares(log).create(
       { token: user_id, job_id: JOBS[`done-${suffix}`], user_id, expires_at: null },
       context(),
@@ -129,7 +133,7 @@ async function twoUsers(t: ExecutionContext) {
       readmodels,
       erasures,
       endpoints,
-      commands: own,
+      job_commands: own,
       deleteJob,
       context,
       payments,
@@ -137,11 +141,11 @@ async function twoUsers(t: ExecutionContext) {
       mailer: { erase: async () => {} },
       monotonic: () => now,
     };
-    const removing = { log: over, commands: own, blobs, removals: openRemovals(), context };
+    const removing = { log: over, job_commands: own, blobs, removals: openRemovals(), context };
     const of = { logger: silent, monotonic: () => now };
     const purger = passesOf(purging(removing), readmodels, of);
     const eraser = passesOf(erasing(options), readmodels, of);
-    const settling = passesOf(settlement({ commands: own, credits: openCredits(over), context }), readmodels);
+    const settling = passesOf(settlement({ job_commands: own, credits: openCredits(over), context }), readmodels);
     return async () => {
       await eraser.pass();
       await project({ log, documents });

@@ -13,14 +13,14 @@ const SECOND = 1000;
 
 async function standing(t: ExecutionContext) {
   const log = coded((await openTestStores(t)).log);
-  const commands = openJobs(log);
+  const job_commands = openJobs(log);
   const job_id = randomUUID();
   const job = {
     ...{ job_id, owner_id: 'alice', owner_email: null, source: 'api' as const, total_urls: 40, batch_size: 10 },
     ...{ credits_allocated: 40, reservation_id: 'r', duplicates_removed: 0, invalid_urls_rejected: 0 },
     ...{ blocked_urls_skipped: 0, filename: null, blob_key: null },
   };
-  await commands.run(job_id, { type: 'create', job }, commandContext());
+  await job_commands.run(job_id, { type: 'create', job }, commandContext());
   let now_ms = 0;
   let found = 0;
   const context = () => commandContext();
@@ -30,7 +30,7 @@ async function standing(t: ExecutionContext) {
     return log.readStream(stream, options);
   };
   const read = { ...log, readStream };
-  const options = { log: read, commands: openJobs(read), logger: silent, context };
+  const options = { log: read, job_commands: openJobs(read), logger: silent, context };
   const progress = watchProgress({ ...options, monotonic: () => now_ms });
   const say = (is_checking = true) =>
     progress.hear({ checker_id: 'c', jobs: [{ job_id, batches: [0], found, is_checking }] });
@@ -55,7 +55,7 @@ async function standing(t: ExecutionContext) {
         Array(to - from).fill(FOUND),
         commandContext(),
       ),
-    status: async () => (await commands.aggregate.read(jobStream(job_id))).state.status,
+    status: async () => (await job_commands.aggregate.read(jobStream(job_id))).state.status,
   };
 }
 

@@ -34,28 +34,28 @@ async function deletedJob(t: ExecutionContext, total_urls: number, checked: numb
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const blobs = await fileBlobs(join(folder, 'blobs'));
   const { log, documents } = stores;
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 2 * total_urls, expires_at: null } as const;
   await credits.run('alice', { type: 'grant', ...grant }, commandContext());
   for (const job_id of ['gone', 'kept']) {
     const urls = Array.from({ length: total_urls }, (_, i) => `https://site-${i}.example/${job_id}`);
     const of = { job_id, owner_id: 'alice', owner_email: null, filename: 'urls.csv', urls, batch_size, checked };
-    await submitUpload({ log, blobs, commands, credits }, of);
-    await commands.run(job_id, { type: 'cancel' }, commandContext());
+    await submitUpload({ log, blobs, job_commands, credits }, of);
+    await job_commands.run(job_id, { type: 'cancel' }, commandContext());
   }
   await project(stores);
   const readmodels = openReadModels(documents);
   const documentOf = async (job_id: string) => (await readmodels.collection(jobs).get(job_id))!;
   const ended = async (job_id: string) => endedJob(await documentOf(job_id));
-  t.like(await openDeleteJob(commands, credits, ended)('gone', commandContext()), { ok: true });
-  await passOf(settlement({ commands, credits, context: () => commandContext() }), readmodels);
+  t.like(await openDeleteJob(job_commands, credits, ended)('gone', commandContext()), { ok: true });
+  await passOf(settlement({ job_commands, credits, context: () => commandContext() }), readmodels);
   await project(stores);
 
   const removals = openRemovals();
   /** Runs one pass with new aggregates, as after a start. */
   async function pass(parts: Partial<{ log: typeof log; blobs: typeof blobs }> = {}): Promise<boolean> {
     const options = { log, blobs, removals, context: () => commandContext(), slice: SLICE, ...parts };
-    const manager = purging({ ...options, commands: openJobs(options.log) });
+    const manager = purging({ ...options, job_commands: openJobs(options.log) });
     return (await passOf(manager, readmodels, { logger: silent })) !== null;
   }
   async function assertExactNow(): Promise<void> {
@@ -108,7 +108,7 @@ test('a purge that fails holds up no other, and is tried again later', async (t)
   let logged = 0;
   const options = { log, blobs, removals: openRemovals(), context: () => commandContext(), slice: 6_000 };
   const logger = { error: () => void logged++ } as never;
-  const purger = passesOf(purging({ ...options, commands: openJobs(log) }), readmodels, {
+  const purger = passesOf(purging({ ...options, job_commands: openJobs(log) }), readmodels, {
     logger,
     monotonic: () => now,
   });

@@ -53,7 +53,7 @@ async function endedJobs(t: ExecutionContext, wanted: readonly Wanted[]) {
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const blobs = await fileBlobs(join(folder, 'blobs'));
   const { log, documents } = stores;
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const grant = { transaction_type: 'purchase', reference_id: 'p', amount: 10_000, expires_at: null } as const;
   await credits.run('alice', { type: 'grant', ...grant }, commandContext());
   for (const { job_id, end, total_urls, checked } of wanted) {
@@ -61,28 +61,28 @@ async function endedJobs(t: ExecutionContext, wanted: readonly Wanted[]) {
     const batch_size = batchSize(total_urls);
     const outcomeOf = (index: number) => ({ ...FOUND, response_time_ms: (index * 7) % 1500 });
     const of = { job_id, owner_id: 'alice', owner_email: null, filename: 'urls.csv', urls, batch_size, checked };
-    await submitUpload({ log, blobs, commands, credits }, { ...of, outcomeOf });
+    await submitUpload({ log, blobs, job_commands, credits }, { ...of, outcomeOf });
     const command =
       end === 'complete'
         ? ({ type: end, completed_urls: checked, broken_urls: 0 } as const)
         : end === 'fail'
           ? ({ type: end, reason: 'no_progress' } as const)
           : { type: end };
-    t.like(await commands.run(job_id, command, commandContext()), { ok: true });
+    t.like(await job_commands.run(job_id, command, commandContext()), { ok: true });
   }
   await project(stores);
   const readmodels = openReadModels(documents);
   const context = () => commandContext();
-  await passOf(settlement({ commands, credits, context }), readmodels);
+  await passOf(settlement({ job_commands, credits, context }), readmodels);
   await project(stores);
-  await passOf(domainChecks({ readmodels, commands: openDomainChecks(log), context }), readmodels);
+  await passOf(domainChecks({ readmodels, domain_checks: openDomainChecks(log), context }), readmodels);
   await project(stores);
 
   const removals = openRemovals();
   /** Runs one pass with new aggregates, as after a start. */
   async function pass(parts: Partial<{ log: typeof log; blobs: typeof blobs }> = {}, later_ms = 31 * DAY_MS) {
     const options = { log, blobs, readmodels, removals, context, slice: 400, ...parts };
-    const common = { ...options, commands: openJobs(options.log) };
+    const common = { ...options, job_commands: openJobs(options.log) };
     const expiring = retention({ ...common, days: DAYS, failed_purges: NONE });
     const of = { logger: silent, now: () => Date.now() + later_ms };
     const position = await passOf(expiring, readmodels, of);
@@ -97,7 +97,7 @@ async function endedJobs(t: ExecutionContext, wanted: readonly Wanted[]) {
     await empty.close();
   }
   const jobOf = async (job_id: string) => (await readmodels.collection(jobs).get(job_id))!;
-  const deleteJob = openDeleteJob(commands, credits, async (job_id) => endedJob(await jobOf(job_id)));
+  const deleteJob = openDeleteJob(job_commands, credits, async (job_id) => endedJob(await jobOf(job_id)));
   return { stores, blobs, readmodels, pass, work, assertExactNow, jobOf, deleteJob };
 }
 
@@ -217,9 +217,9 @@ test('results that the statistics do not count in full do not expire, and hold u
 
 test('while as many purges are under way as may be, nothing expires, and purges that fail are not counted', async (t) => {
   const { stores, blobs, readmodels } = await endedJobs(t, THREE.slice(3));
-  const commands = openJobs(stores.log);
+  const job_commands = openJobs(stores.log);
   const put_off = new PutOff(() => 0);
-  const shared = { readmodels, commands, context: () => commandContext() };
+  const shared = { readmodels, job_commands, context: () => commandContext() };
   const late = { readmodels, logger: silent, now: () => Date.now() + 31 * DAY_MS, monotonic: () => 0 };
   const expiry = new ManagerRunner(retention({ ...shared, days: DAYS, failed_purges: put_off }), late);
   const name = (await stores.documents.names()).find((each) => each.startsWith(purges.name))!;
@@ -236,16 +236,16 @@ test('while as many purges are under way as may be, nothing expires, and purges 
   t.deepEqual(await expiry.pass(never), { reached: null, is_held_up: true }, '150 may be under way');
   await purger.pass(never);
   t.like(await expiry.pass(never), { is_held_up: false });
-  t.not((await commands.aggregate.read(jobStream('unchecked'))).state.expired, null);
+  t.not((await job_commands.aggregate.read(jobStream('unchecked'))).state.expired, null);
   await project(stores);
   t.deepEqual(await expiry.pass(never), { reached: null, is_held_up: false }, 'nothing is left to expire');
 });
 
 test('however many purges fail, the next one is made, and results expire', async (t) => {
   const { stores, blobs, readmodels } = await endedJobs(t, THREE.slice(2));
-  const commands = openJobs(stores.log);
+  const job_commands = openJobs(stores.log);
   const put_off = new PutOff(() => 0);
-  const shared = { readmodels, commands, context: () => commandContext() };
+  const shared = { readmodels, job_commands, context: () => commandContext() };
   const name = (await stores.documents.names()).find((each) => each.startsWith(purges.name))!;
   const others = await stores.documents.collection({ ...purges, name });
   const of = { batch_size: 1, blob_key: null, purged_to: 0, urls: 1, is_deleted: false, since: '2026-01-31' };

@@ -113,7 +113,7 @@ test('each process manager that fails for a minute is seen in all places, and se
     ...{ log, readmodels, queue: listening, leases: await openLeases(stores.documents), logger: silent },
     ...{ stored_log: stores.log as never, backup_progress: progress, backup_retention: { keep: 1, days: null } },
     ...{ results_days: 30, blobs: { async *list() {}, delete: async () => {} } as never },
-    ...{ commands: openJobs(stores.log), credits: openCredits(stores.log), payments: null, trial_credits: 1 },
+    ...{ job_commands: openJobs(stores.log), credits: openCredits(stores.log), payments: null, trial_credits: 1 },
     ...{ sender: { close() {} } as never, webhook_key: Buffer.from('key') },
     mailer: { send: async () => null, erase: async () => {}, close() {} },
     ...{ ledger_heads: { heads: heads as never, interval_ms: 1, witnesses: [] }, ledger_audit: audit },

@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 async function abandoned(t: ExecutionContext) {
   const stores = await openTestStores(t);
   const { log, documents } = stores;
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   const grant = {
     type: 'grant',
     transaction_type: 'purchase',
@@ -31,11 +31,11 @@ async function abandoned(t: ExecutionContext) {
   const job_id = randomUUID();
   let create: (() => Promise<unknown>) | null = null;
   const dying = {
-    ...commands,
-    run: ((...args: Parameters<typeof commands.run>) => {
-      create ??= () => commands.run(...args);
+    ...job_commands,
+    run: ((...args: Parameters<typeof job_commands.run>) => {
+      create ??= () => job_commands.run(...args);
       return Promise.reject(new Error('killed'));
-    }) as typeof commands.run,
+    }) as typeof job_commands.run,
   };
   const submission = {
     job_id,
@@ -57,7 +57,7 @@ async function abandoned(t: ExecutionContext) {
   let wall_ms = Date.now();
   const of = {
     log,
-    commands,
+    job_commands,
     credits,
     blobs: { delete: async (key: string) => void deleted.push(key) },
     removals: openRemovals(),
@@ -108,7 +108,7 @@ test('a step that fails holds up no other', async (t) => {
   const asked: string[] = [];
   let elapsed_ms = 0;
   const of = {
-    commands: {
+    job_commands: {
       async run(job_id: string) {
         asked.push(job_id);
         if (job_id === 'first') throw new Error('the event is damaged');

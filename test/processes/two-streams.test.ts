@@ -161,12 +161,12 @@ const idsOf = async (log: EventStore, types: readonly string[]) =>
 
 /** A pass of the manager, a day after it first saw the work. */
 async function passLater(name: string, { log, documents }: TestStores): Promise<void> {
-  const [commands, credits] = [openJobs(log), openCredits(log)];
+  const [job_commands, credits] = [openJobs(log), openCredits(log)];
   let elapsed_ms = 0;
   const monotonic = () => elapsed_ms;
   const readmodels = openReadModels(documents);
   const options = {
-    ...{ log, readmodels, commands, credits, removals: openRemovals(), logger: silent, monotonic },
+    ...{ log, readmodels, job_commands, credits, removals: openRemovals(), logger: silent, monotonic },
     ...{ now: Date.now, steady: Date.now, results_days: null, trial_credits: 50, payments: null },
     ...{ blobs: { delete: async () => {} }, mailer: { send: async () => null, erase: async () => {} } },
   } as unknown as ManagingOptions;

@@ -57,7 +57,7 @@ const processesOf =
       readmodels: openReadModels(stores.documents, {
         log_id: () => identifyLog(stores.log, 'process:test', Date.now()),
       }),
-      ...{ commands: openJobs(log), credits: openCredits(log) },
+      ...{ job_commands: openJobs(log), credits: openCredits(log) },
       ...{ sender: { close() {} } as never, webhook_key: Buffer.from('key'), trial_credits: 0, payments: null },
       ...{ ledger_heads: null, ledger_audit: null, mailer: { send: cut, erase: cut, close() {} } },
     });

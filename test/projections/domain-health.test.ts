@@ -81,7 +81,11 @@ async function openWorld(t: ExecutionContext) {
       commands = openDomainChecks(log),
       options?: Parameters<typeof passOf>[2],
     ): Promise<Map<string, DomainHealthDocument>> {
-      await passOf(domainChecks({ readmodels, commands, context: () => commandContext() }), readmodels, options);
+      await passOf(
+        domainChecks({ readmodels, domain_checks: commands, context: () => commandContext() }),
+        readmodels,
+        options,
+      );
       await project(stores);
       const found = await Array.fromAsync(readmodels.collection(domainHealth).stream({}));
       return new Map(found.map((document) => [document._id, document]));

@@ -82,11 +82,11 @@ export async function openWorld() {
   const closing = new AbortController();
   const consuming = { ack_wait_ms: ACK_WAIT_MS, max_deliveries: MAX_DELIVERIES, signal: closing.signal };
   const consumer = await queue.consume<Work>(WORK_SUBJECT, consuming);
-  let commands = 0;
+  let job_commands = 0;
   let replays = 0;
 
   /** Ids do not depend on chance, so that a run can be had again. */
-  const newId = (kind: string) => uuidV5(NAMESPACE, `${kind}/${commands++}`);
+  const newId = (kind: string) => uuidV5(NAMESPACE, `${kind}/${job_commands++}`);
   const contextOf = (actor: string): CommandContext => ({
     command_id: newId('command'),
     causation_id: 'test',
@@ -129,12 +129,12 @@ export async function openWorld() {
     // The one consumer of this world takes work for anyone.
     dispatcher.hearAlive({ id: 'older', leaves: false });
     const context = () => contextOf('process:test');
-    const common = { log: of.log, readmodels, commands: job_commands, credits, context };
+    const common = { log: of.log, readmodels, job_commands: job_commands, credits, context };
     const removing = { ...common, blobs: NO_BLOBS, removals: openRemovals(), put_off: new PutOff(now) };
     const passes = (manager: AnyManager) => passesOf(manager, readmodels, { now, monotonic: now });
     const [undoing, removal] = [passes(sweeper(removing)), passes(purging({ ...removing, slice: PURGE_SLICE }))];
     const ending = [completion(common), ceilings(common), settlement(common)].map(passes);
-    const counting = passes(domainChecks({ ...common, commands: domain_checks }));
+    const counting = passes(domainChecks({ ...common, domain_checks: domain_checks }));
     const expiry = passes(retention({ ...common, days: 0, failed_purges: removing.put_off }));
     return {
       killed: of.killed,
@@ -150,7 +150,7 @@ export async function openWorld() {
 
   function openChecker() {
     const { log, killed } = gate.open();
-    const commands = openJobs(log);
+    const job_commands = openJobs(log);
     const hand: Delivery<Work>[] = [];
     return {
       killed,
@@ -175,7 +175,7 @@ export async function openWorld() {
         } catch (error) {
           if (error instanceof Killed) throw error;
           if (delivery.delivery >= MAX_FAILURES) {
-            await commands.run(job_id, { type: 'fail', reason: 'batch_undeliverable' }, contextOf('checker'));
+            await job_commands.run(job_id, { type: 'fail', reason: 'batch_undeliverable' }, contextOf('checker'));
             return delivery.ack();
           }
           return delivery.nak();

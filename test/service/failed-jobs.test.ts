@@ -41,11 +41,11 @@ test('a job without progress for fifteen minutes fails, and deleting it refunds 
       await recordChecks(log, range, Array(10).fill(FOUND), commandContext());
     }
     const readmodels = openReadModels(documents);
-    const commands = openJobs(log);
+    const job_commands = openJobs(log);
     let elapsed_ms = 0;
     const progress = watchProgress({
       log,
-      commands,
+      job_commands,
       logger: silent,
       context: () => commandContext(),
       monotonic: () => elapsed_ms,

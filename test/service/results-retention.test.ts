@@ -68,7 +68,7 @@ test('results that have expired are gone from both APIs, links and files; the jo
   const log = await openFolderLog(service.data_dir);
   const documents = await openSqliteDocuments({ path: join(service.data_dir, 'documents.db') });
   const readmodels = openReadModels(documents);
-  const of = { readmodels, commands: openJobs(log), days: 1, failed_purges: NONE, context: () => commandContext() };
+  const of = { readmodels, job_commands: openJobs(log), days: 1, failed_purges: NONE, context: () => commandContext() };
   const expiry = passesOf(retention(of), readmodels, { logger: silent, now: () => Date.now() + TWO_DAYS_MS });
   // The last step that the processes owe the job may be under way.
   await until(async () => (await expiry.pass()) !== null);
@@ -115,8 +115,8 @@ test('results that have expired are gone from both APIs, links and files; the jo
 
   is_stopped = true;
   await service.stop(async (data_dir) => {
-    const commands = ['ledger verify', 'fsck', 'projections diff --all', 'projections rebuild worker_log --verify'];
-    for (const command of commands) {
+    const job_commands = ['ledger verify', 'fsck', 'projections diff --all', 'projections rebuild worker_log --verify'];
+    for (const command of job_commands) {
       const { code, stdout, stderr } = await opsHere(command.split(' '), { DATA_DIR: data_dir });
       t.is(code, 0, `${command}: ${stdout}${stderr}`);
     }

@@ -1,4 +1,4 @@
-// A job of an upload, submitted by commands without http, of which some URLs are checked.
+// A job of an upload, submitted by job_commands without http, of which some URLs are checked.
 import { Readable } from 'node:stream';
 import type { Blobs } from '../../commands/blobs.ts';
 import type { Jobs } from '../../commands/jobs/job.ts';
@@ -25,7 +25,7 @@ export interface Submitted {
 }
 
 export async function submitUpload(
-  { log, blobs, commands, credits }: { log: EventStore; blobs: Blobs; commands: Jobs; credits: CreditsLedger },
+  { log, blobs, job_commands, credits }: { log: EventStore; blobs: Blobs; job_commands: Jobs; credits: CreditsLedger },
   { urls, batch_size, checked, outcomeOf = () => FOUND, ...of }: Submitted,
 ): Promise<void> {
   const { job_id } = of;
@@ -41,7 +41,7 @@ export async function submitUpload(
   };
   await blobs.put(submission.blob_key, Readable.from(urls.join('\n')));
   await blobs.put(leftOutKey(job_id), Readable.from('[1,"no_domain","personal"]\n'));
-  const submitted = await openSubmitJob(log, commands, credits)(submission, commandContext());
+  const submitted = await openSubmitJob(log, job_commands, credits)(submission, commandContext());
   if (!submitted.ok) throw new Error(submitted.refused.message);
   for (let from_index = 0; from_index < checked; from_index += batch_size) {
     const range = { job_id, batch: from_index / batch_size, from_index };

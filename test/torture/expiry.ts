@@ -16,7 +16,7 @@ const KEPT_DAYS = 15 / 86_400;
 export async function expireResults(shape: Shape, log: EventStore, random: Random, for_ms: number): Promise<void> {
   const documents = await shape.openDocuments();
   const readmodels = openReadModels(documents);
-  const of = { readmodels, commands: openJobs(log), days: KEPT_DAYS, failed_purges: { has: () => false } };
+  const of = { readmodels, job_commands: openJobs(log), days: KEPT_DAYS, failed_purges: { has: () => false } };
   const expiry = passesOf(retention({ ...of, context: () => commandContext() }), readmodels, {
     ...{ logger: silent, monotonic: () => performance.now() },
   });

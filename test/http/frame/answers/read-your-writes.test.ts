@@ -179,7 +179,7 @@ test('who waits for a job gets it once the read models have what the log has of 
   const blobs = { put: async () => 0 } as unknown as Blobs;
   const job = { job_id: ALICES_JOB, owner_id: 'alice', owner_email: null, filename: 'a.csv', batch_size: 10 };
   const urls = ['https://a.example/1', 'https://a.example/2'];
-  await submitUpload({ log: stores.log, blobs, commands, credits }, { ...job, urls, checked: 0 });
+  await submitUpload({ log: stores.log, blobs, job_commands: commands, credits }, { ...job, urls, checked: 0 });
   const documents = openReadModels(stores.documents).collection(jobs);
   let is_projected = false;
   const finder = openJobFinder(documents, commands, async (position) => {
