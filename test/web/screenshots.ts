@@ -106,10 +106,11 @@ async function takeAll(): Promise<void> {
   await page.getByRole('button', { name: /^Check \d+ URLs$/ }).waitFor();
   await take(page, 'new-job');
 
-  await show(`/jobs/${later}?status_group=broken`);
+  await show(`/jobs/${later}?verdict=broken`);
   await page.getByRole('row').nth(1).getByRole('button').waitFor();
   await page.evaluate("document.querySelector('.results').scrollIntoView()");
   await take(page, 'results');
+  await show(`/jobs/${later}?verdict=unreachable`);
   await page.getByRole('row').filter({ hasText: '/loop/a' }).getByRole('button').click();
   await page.getByRole('dialog').waitFor();
   await take(page, 'details');
