@@ -18,11 +18,19 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   ops: () => ofService('cli/ops.js'),
 };
 
+/** As `engines` of the package says: npm only warns of it. */
+const LEAST_NODE = [22, 15] as const;
+
 const [name = '--help', ...words] = process.argv.slice(2);
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (name === '--help' || name === '-h') process.stdout.write(USAGE);
 else if (name === '--version') process.stdout.write(`${read().version}\n`);
-else if (!command) {
+else if (isOld()) {
+  process.stderr.write(
+    `url-checker needs Node.js ${LEAST_NODE.join('.')} or later, and runs on ${process.versions.node}.\n`,
+  );
+  process.exitCode = 2;
+} else if (!command) {
   process.stderr.write(`There is no command ${name}.\n${USAGE}`);
   process.exitCode = 2;
 } else {
@@ -39,6 +47,11 @@ else if (!command) {
     );
     process.exitCode = 1;
   });
+}
+
+function isOld(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  return major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1]);
 }
 
 async function ofService(path: string): Promise<void> {

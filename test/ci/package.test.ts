@@ -66,6 +66,14 @@ for (const node of NODES) {
   });
 }
 
+test('on a Node that is too old it says so in one sentence', async (t) => {
+  const old =
+    'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"22.14.9"}})';
+  const program = join(folder, 'node_modules/url-checker/dist/cli/package.js');
+  const { err } = await run(process.execPath, ['--import', old, program, 'check', 'https://a.example/'], { code: 2 });
+  t.is(err, 'url-checker needs Node.js 22.15 or later, and runs on 22.14.9.\n');
+});
+
 test('what needs the packages of the service names them', async (t) => {
   const { err } = await command(process.execPath, ['serve'], 1);
   t.regex(err, /`url-checker serve` runs the service, whose packages are optional\..*\nnpm install .*'koa@\^3/);
