@@ -1,19 +1,16 @@
 // Webhooks from outside: an endpoint is made, a job completes, the receiver is told, whatever befalls the service between.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { SMTPServer } from 'smtp-server';
-import Stripe from 'stripe';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { until } from '../support/behind.ts';
 import { freePort } from '../support/free-port.ts';
 import { assertExactFolder } from '../support/ledger.ts';
-import { closeHttp, listenOnLoopback } from '../support/loopback.ts';
 import {
   type Answer,
   openTestClient,
@@ -23,46 +20,9 @@ import {
 } from '../support/service.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import { openSite, type Site } from '../support/sites.ts';
+import { openReceiver, verified } from '../support/webhook-receiver.ts';
 
 const ENDPOINTS = '/api/v2/webhooks/endpoints';
-
-interface Received {
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-interface Receiver {
-  url: string;
-  received: Received[];
-  /** What it answers next, and from then on; null: nothing. */
-  status: number | null;
-  close(): Promise<void>;
-}
-
-async function openReceiver(): Promise<Receiver> {
-  const server = createServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray()).toString();
-    receiver.received.push({ headers: request.headers, body });
-    if (receiver.status !== null) response.writeHead(receiver.status).end(`answered ${receiver.status}`);
-  });
-  const port = await listenOnLoopback(server);
-  const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hook`,
-    received: [],
-    status: 200,
-    close: () => closeHttp(server),
-  };
-  return receiver;
-}
-
-/** As Stripe's own library reads it, which throws when it is not signed with this secret. */
-function verified({ headers, body }: Received, secret: string) {
-  return Stripe.webhooks.constructEvent(body, headers['service-signature']!, secret) as unknown as {
-    id: string;
-    type: string;
-    data: { job_id: string };
-  };
-}
 
 const mails: { to: string[]; content: string }[] = [];
 const smtp = new SMTPServer({
