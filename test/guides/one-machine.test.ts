@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { DEFAULT_LIMITS } from '../../intake/limits.ts';
 import { SETTINGS } from '../../settings/config.ts';
+import { ROLES } from '../../settings/table.ts';
 import { codeBlocks, UNITS } from '../support/one-machine.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
@@ -18,6 +19,23 @@ for (const name of ['one-machine', 'three-machines']) {
     );
   });
 }
+
+test('no setting that the roles of a machine set for themselves is in the file that they share', (t) => {
+  // systemd: a later EnvironmentFile wins, and any of them wins over Environment.
+  const guide = read('docs/guides/three-machines.md');
+  const [shared, own] = [
+    /The same file on all three[\s\S]*?```shell\n([\s\S]*?)```/,
+    /on a port of its own:\n\n```shell\n([\s\S]*?)```/,
+  ];
+  const names = (text: string) => new Set([...text.matchAll(/\b([A-Z][A-Z_]+)=/g)].map(([, name]) => name!));
+  const by_role = [...own.exec(guide)![1]!.matchAll(/^echo METRICS_PORT=(\d+) > \/etc\/url-checker-(\w+)\.env$/gm)];
+  t.deepEqual(by_role.map(([, , role]) => role).sort(), [...ROLES].sort());
+  t.is(new Set(by_role.map(([, port]) => port)).size, ROLES.length);
+  const shared_names = names(shared.exec(guide)![1]!);
+  t.true(shared_names.has('EVENTSTORE_URL'));
+  t.false(shared_names.has('METRICS_PORT'));
+  t.false(shared_names.has('ROLES'));
+});
 
 test('both proxies let the largest file through', (t) => {
   // Caddy's MB are millions of bytes, and nginx's m are MiB.
