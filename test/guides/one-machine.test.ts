@@ -1,6 +1,10 @@
 // The pages of one machine and of three: their settings are valid, and the unit starts what npm start does. What nginx, Caddy and systemd
 // make of them is in `test/servers/reverse-proxies.test.ts`.
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { DEFAULT_LIMITS } from '../../intake/limits.ts';
 import { SETTINGS } from '../../settings/config.ts';
@@ -51,4 +55,23 @@ test('the unit starts what npm start does', (t) => {
   const environment = /^Environment=(.*)$/m.exec(unit)![1];
   const command = /^ExecStart=\/opt\/url-checker\/node_modules\/\.bin\/(.*)$/m.exec(unit)![1];
   t.is(`exec env ${environment} ${command}`, scripts.start!);
+});
+
+test('the program of the page runs a command with the user, the folder and the settings of the unit', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'one-machine-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const block = codeBlocks('shell').find((each) => each.includes('systemd-run'))!;
+  const program = /<<'SH'\n([\s\S]*?)^SH$/m.exec(block)![1]!;
+  await writeFile(join(folder, 'systemd-run'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
+  const env = { PATH: `${folder}:${process.env.PATH}` };
+  const said = execFileSync('sh', ['-c', program, 'url-checker', 'backup', 'rehearse', 'a key'], {
+    env,
+    encoding: 'utf8',
+  });
+  const words = said.trimEnd().split('\n');
+  t.deepEqual(words.slice(words.indexOf('--') + 1), ['npm', 'run', '-s', 'backup', '--', 'rehearse', 'a key']);
+  const of_unit = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(UNITS['url-checker.service'])![1];
+  t.true(words.includes(`--uid=${of_unit('User')}`));
+  t.true(words.includes(`--working-directory=${of_unit('WorkingDirectory')}`));
+  t.true(words.includes(`--property=EnvironmentFile=${of_unit('EnvironmentFile')}`));
 });
