@@ -77,7 +77,7 @@ export async function joinCheckers(options: MembershipOptions): Promise<Membersh
   function receiveAlive({ id, leaves, sent_ms, latest }: Alive): void {
     if (latest) standing.learn(latest);
     if (id === standing.id) {
-      if (sent_ms !== undefined) standing.heardItself(sent_ms);
+      if (sent_ms !== undefined) standing.observeItself(sent_ms);
     } else if (leaves) known.delete(id);
     else if (!known.has(id)) {
       known.add(id);

@@ -77,7 +77,7 @@ export class Standing {
   }
 
   /** An announcement that was sent then has come back. */
-  heardItself(sent_at: number): void {
+  observeItself(sent_at: number): void {
     this.#heard_at = Math.max(this.#heard_at, sent_at);
   }
 

@@ -33,13 +33,13 @@ export async function runDispatcher(
   const inherited = new AbortController();
   const hearAlive = (body: unknown) => {
     const alive = body as Alive;
-    dispatcher.hearAlive(alive);
+    dispatcher.observeAlive(alive);
     answered.abort();
     if (alive.latest && alive.latest.view > 0) inherited.abort();
   };
   try {
     await queue.listen(ALIVE_SUBJECT, hearAlive, ends);
-    await queue.listen(MEMBERS_SUBJECT, (body) => dispatcher.hearMembers(body as Members), ends);
+    await queue.listen(MEMBERS_SUBJECT, (body) => dispatcher.observeMembers(body as Members), ends);
     await queue.broadcast(MEMBERS_SUBJECT, WHO_IS_THERE);
     await pause(FIRST_ANSWER_MS, AbortSignal.any([ends, answered.signal]));
     await pause(OTHER_ANSWERS_MS, AbortSignal.any([ends, inherited.signal]));

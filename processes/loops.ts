@@ -11,7 +11,7 @@ import type { ManagerName } from '../roles/managers.ts';
 import { pause } from '../time/pause.ts';
 import { runBackups } from './backups.ts';
 import { contextOf } from './context-of.ts';
-import { type Dispatcher, openDispatcher } from './dispatch.ts';
+import { Dispatcher } from './dispatch.ts';
 import { runDispatcher } from './dispatch-passes.ts';
 import { runEndpointKeys } from './endpoint-keys.ts';
 import { runKeyRetirement } from './key-retirement.ts';
@@ -35,7 +35,7 @@ export interface Loop {
 export function loopsOf(options: ManagingOptions): Loop[] {
   const { log, readmodels, job_commands, logger, removals, now, steady, monotonic } = options;
   // The dispatcher's turns and the progress watch's times survive a restart of their loop.
-  const dispatcher = openDispatcher({
+  const dispatcher = new Dispatcher({
     jobs: readmodels.collection(jobs),
     queue: options.queue,
     listing: options.listing ?? openUrlListing(log),
@@ -112,8 +112,8 @@ async function progressPasses(
 ): Promise<void> {
   const done = new AbortController();
   const hear = (body: unknown) => {
-    dispatcher.hear(body as InHand);
-    progress.hear(body as InHand);
+    dispatcher.observeInHand(body as InHand);
+    progress.observe(body as InHand);
   };
   try {
     const ends = AbortSignal.any([signal, done.signal]);

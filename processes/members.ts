@@ -69,7 +69,7 @@ export class Members {
     this.#looked_at = now;
   }
 
-  hear(alive: Alive, now: number): void {
+  observe(alive: Alive, now: number): void {
     const { id, leaves, has_subject = false, view = 0, settled = 0, latest } = alive;
     if (leaves) {
       if (this.#checkers.delete(id)) this.#left.push(id);
@@ -86,7 +86,7 @@ export class Members {
   }
 
   /** What this dispatcher broadcasts has come back. */
-  heardItself({ view }: View, now: number): void {
+  observeItself({ view }: View, now: number): void {
     if (view % VIEW_STEP === this.#nonce) this.#heard_itself_at = now;
   }
 

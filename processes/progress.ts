@@ -26,7 +26,7 @@ export interface ProgressOptions {
 
 export interface ProgressWatch {
   /** Takes a checker's report of its batches in hand. */
-  hear(in_hand: InHand): void;
+  observe(in_hand: InHand): void;
   /** Fails jobs without progress; call it every few seconds. Rejects while the log is away, and then fails no job. */
   pass(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export function watchProgress({ log, job_commands, logger, context, monotonic }:
   }
 
   return {
-    hear({ checker_id, jobs: in_hand }) {
+    observe({ checker_id, jobs: in_hand }) {
       const at = monotonic();
       for (const { job_id, batches, found, is_checking } of in_hand) {
         const job = jobs.get(job_id) ?? { checkers: new Map(), standing_ms: 0, recorded: null };

@@ -18,7 +18,7 @@ export class Window {
   held = 0;
 
   /** Takes the announcement of a checker. Those of an older version tell of no slots. */
-  hear({ id, leaves, slots = 0 }: Alive, now_ms: number): void {
+  observe({ id, leaves, slots = 0 }: Alive, now_ms: number): void {
     if (leaves) this.#checkers.delete(id);
     else this.#checkers.set(id, { slots, at: now_ms });
   }

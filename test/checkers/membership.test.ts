@@ -10,7 +10,7 @@ import { unfold } from '../../events/checked-range.ts';
 import type { URLChecked } from '../../events/checks.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { checksStream } from '../../events/streams.ts';
-import { openDispatcher } from '../../processes/dispatch.ts';
+import { Dispatcher } from '../../processes/dispatch.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { pause } from '../../time/pause.ts';
 import { eventsOf, until } from '../support/behind.ts';
@@ -70,7 +70,7 @@ async function openWorld(t: ExecutionContext) {
   let clock_ms = 0;
   let gain_ms = 0;
   const monotonic = () => clock_ms + performance.now();
-  const dispatcher = openDispatcher({
+  const dispatcher = new Dispatcher({
     jobs: { find: async () => [document], get: async () => document, stream: async function* () {} },
     ...{ queue, logger: silent, monotonic, lost_after_ms: 300_000, fail: () => Promise.reject(new Error('it fails')) },
     listing: { range: async (_, from, to) => urls.slice(from, to) },
@@ -78,13 +78,13 @@ async function openWorld(t: ExecutionContext) {
   const heard: Members[] = [];
   const answered = Promise.withResolvers<void>();
   const hearAlive = (body: unknown) => {
-    dispatcher.hearAlive(body as Alive);
+    dispatcher.observeAlive(body as Alive);
     answered.resolve();
   };
   await queue.listen(ALIVE_SUBJECT, hearAlive, stop.signal);
   const hear = (body: unknown) => {
     heard.push(body as Members);
-    dispatcher.hearMembers(body as Members);
+    dispatcher.observeMembers(body as Members);
   };
   await queue.listen(MEMBERS_SUBJECT, hear, stop.signal);
 

@@ -9,7 +9,7 @@ test('a checker that joins starts no request while it does not hear itself', (t)
   const standing = new Standing('a', 0);
   t.true(standing.mayAsk(CUT_OFF_AFTER_MS));
   t.false(standing.mayAsk(LATE));
-  standing.heardItself(LATE);
+  standing.observeItself(LATE);
   t.true(standing.mayAsk(LATE + 1));
 });
 
@@ -18,7 +18,7 @@ test('a checker whose work is of a view that it has not heard waits, once cut of
   t.true(standing.isFor('https://example.com/', 5));
   t.is(standing.named_in, 5);
   t.false(standing.mayAsk(LATE));
-  standing.heardItself(LATE);
+  standing.observeItself(LATE);
   t.false(standing.mayAsk(LATE + 1));
   t.is(standing.observe(viewOf(5, 'a', 'b'), LATE + 2), 'changed');
   t.true(standing.mayAsk(LATE + 3));

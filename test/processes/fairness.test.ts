@@ -2,7 +2,7 @@
 // that the test holds. Prints a table of the waits.
 import test from 'ava';
 import type { Work } from '../../checkers/work.ts';
-import { openDispatcher } from '../../processes/dispatch.ts';
+import { Dispatcher } from '../../processes/dispatch.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { silent } from '../support/stores.ts';
 
@@ -37,7 +37,7 @@ async function simulate(
     changed.delete(job._id);
     changed.set(job._id, job);
   };
-  const dispatcher = openDispatcher({
+  const dispatcher = new Dispatcher({
     jobs: {
       get: async (id) => documents.get(id) ?? null,
       async *stream() {
@@ -72,7 +72,7 @@ async function simulate(
     fail: () => Promise.reject(new Error('no job fails')),
   });
   // One of an older version: work is for anyone.
-  dispatcher.hearAlive({ id: 'older', leaves: false });
+  dispatcher.observeAlive({ id: 'older', leaves: false });
   const coming = [...jobs].sort((a, b) => (a.at_ms ?? 0) - (b.at_ms ?? 0));
   let budget = 0;
   while ((coming.length > 0 || ended.size < documents.size) && now_ms < most_ms) {

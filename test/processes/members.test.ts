@@ -9,7 +9,7 @@ const URLS = Array.from({ length: 60 }, (_, n) => `https://h${n}.example/`);
 function openMembers() {
   const members = new Members(7, 0);
   const hear = (id: string, now: number, more: Partial<Alive> = {}) =>
-    members.hear({ id, leaves: false, has_subject: true, view: members.view, ...more }, now);
+    members.observe({ id, leaves: false, has_subject: true, view: members.view, ...more }, now);
   const targets = () => [...new Set(URLS.map((url) => members.targetOf(url)))].sort();
   return { members, hear, targets };
 }
@@ -23,7 +23,7 @@ test('checkers that all leave while hosts move between them stop no dispatcher',
   hear('a', 2000, { view, settled: view });
   members.look(2000);
   t.true(targets().includes(null));
-  for (const id of ['a', 'b']) members.hear({ id, leaves: true }, 2500);
+  for (const id of ['a', 'b']) members.observe({ id, leaves: true }, 2500);
   t.deepEqual(members.look(2500).gone, ['a', 'b']);
   t.deepEqual(targets(), [null]);
 });
@@ -39,7 +39,7 @@ test('the queue that is away for long makes no checker seem dead', (t) => {
   for (let now = 500; now < 20_000; now += 500) {
     // The queue is away before it is known of the third one that it is dead.
     if (now <= 4000) for (const id of ['a', 'b']) hear(id, now, { settled: members.view });
-    if (now <= 4000) members.heardItself({ view: members.view, ids: [], is_mixed: false }, now);
+    if (now <= 4000) members.observeItself({ view: members.view, ids: [], is_mixed: false }, now);
     gone.push(...members.look(now).gone);
   }
   t.deepEqual(before, ['a', 'b', 'c']);
@@ -53,7 +53,7 @@ test('a checker that was silent before it heard that it is a member is counted a
   const looks = (from: number, to: number) => {
     for (let now = from; now <= to; now += 500) {
       hear('a', now, { settled: members.view });
-      members.heardItself({ view: members.view, ids: [], is_mixed: false }, now);
+      members.observeItself({ view: members.view, ids: [], is_mixed: false }, now);
       members.look(now);
     }
   };

@@ -93,12 +93,12 @@ function run(seed: number, seconds: number) {
     broadcast(() => {
       for (const one of dispatchers) {
         if (now < one.asleep_until) continue;
-        one.members.hear(alive, now);
+        one.members.observe(alive, now);
         one.has_inherited ||= latest.view > 0;
         one.begins_at = Math.min(one.begins_at, now + (latest.view > 0 ? 0 : OTHER_ANSWERS_MS));
       }
       for (const one of checkers.values()) if (!isCut(one)) one.standing.learn(latest);
-      if (checker.standing.id === id && !isCut(checker)) checker.standing.heardItself(alive.sent_ms!);
+      if (checker.standing.id === id && !isCut(checker)) checker.standing.observeItself(alive.sent_ms!);
     });
   }
   function openModelDispatcher(): void {
@@ -157,7 +157,7 @@ function run(seed: number, seconds: number) {
     const view = members.announcement(now);
     if (view) {
       broadcast(() => {
-        if (now >= dispatcher.asleep_until) members.heardItself(view, now);
+        if (now >= dispatcher.asleep_until) members.observeItself(view, now);
         for (const one of [...checkers.values()]) receive(one, view);
       });
     }
@@ -215,7 +215,7 @@ function run(seed: number, seconds: number) {
       const { id } = victim.standing;
       if (what === 'leave' && !isCut(victim)) {
         broadcast(() => {
-          for (const one of dispatchers) if (now >= one.asleep_until) one.members.hear({ id, leaves: true }, now);
+          for (const one of dispatchers) if (now >= one.asleep_until) one.members.observe({ id, leaves: true }, now);
         });
       }
     } else if (what === 'sleep') victim.asleep_until = now + random.between(500, 60_000);

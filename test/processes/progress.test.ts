@@ -33,7 +33,7 @@ async function standing(t: ExecutionContext) {
   const options = { log: read, job_commands: openJobs(read), logger: silent, context };
   const progress = watchProgress({ ...options, monotonic: () => now_ms });
   const say = (is_checking = true) =>
-    progress.hear({ checker_id: 'c', jobs: [{ job_id, batches: [0], found, is_checking }] });
+    progress.observe({ checker_id: 'c', jobs: [{ job_id, batches: [0], found, is_checking }] });
   return {
     ...{ job_id, damaged },
     say,
@@ -113,7 +113,7 @@ test('a damaged job holds up the end of no other', async (t) => {
   damaged.add(other);
   const report = { job_id: other, batches: [0], found: 0, is_checking: true };
   await pass(2 * NO_PROGRESS_MS, () => {
-    progress.hear({ checker_id: 'd', jobs: [report] });
+    progress.observe({ checker_id: 'd', jobs: [report] });
     say();
   });
   t.is(await status(), 'failed');

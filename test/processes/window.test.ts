@@ -7,14 +7,14 @@ test('the window grows with the slots of the checkers that are alive, and has a 
   const window = new Window();
   const alone = window.urls(0);
   t.true(alone >= 10_000);
-  for (let n = 0; n < 8; n++) window.hear({ id: `c${n}`, leaves: false, slots: 4000 }, 0);
+  for (let n = 0; n < 8; n++) window.observe({ id: `c${n}`, leaves: false, slots: 4000 }, 0);
   const of_eight = window.urls(0);
   t.true(of_eight >= 3 * 8 * 4000, 'a lone job, which gets a third, can fill all slots');
-  window.hear({ id: 'c0', leaves: true }, 1000);
+  window.observe({ id: 'c0', leaves: true }, 1000);
   t.is(window.urls(1000), (of_eight * 7) / 8);
-  window.hear({ id: 'c1', leaves: false, slots: 4000 }, 20_000);
+  window.observe({ id: 'c1', leaves: false, slots: 4000 }, 20_000);
   t.is(window.urls(20_000), Math.max(alone, of_eight / 8), 'the silent ones are gone');
-  window.hear({ id: 'old', leaves: false }, 20_000);
+  window.observe({ id: 'old', leaves: false }, 20_000);
   t.is(window.urls(20_000), Math.max(alone, of_eight / 8));
 });
 

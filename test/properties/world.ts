@@ -25,7 +25,7 @@ import { uuidV5 } from '../../events/ids.ts';
 import { categoryOf, idOf } from '../../events/streams.ts';
 import { openUrlListing } from '../../events/url-listing.ts';
 import { ceilings, completion } from '../../processes/completion.ts';
-import { openDispatcher } from '../../processes/dispatch.ts';
+import { Dispatcher } from '../../processes/dispatch.ts';
 import { domainChecks } from '../../processes/domain-checks.ts';
 import type { AnyManager } from '../../processes/process-manager.ts';
 import { purging } from '../../processes/purge.ts';
@@ -117,7 +117,7 @@ export async function openWorld() {
     const of = gate.open();
     const [job_commands, credits] = [openJobs(of.log), openCredits(of.log)];
     const domain_checks = openDomainChecks(of.log);
-    const dispatcher = openDispatcher({
+    const dispatcher = new Dispatcher({
       jobs: readmodels.collection(jobs),
       queue,
       listing: openUrlListing(of.log),
@@ -127,7 +127,7 @@ export async function openWorld() {
       fail: (job_id) => job_commands.run(job_id, { type: 'fail', reason: 'no_progress' }, contextOf('process:test')),
     });
     // The one consumer of this world takes work for anyone.
-    dispatcher.hearAlive({ id: 'older', leaves: false });
+    dispatcher.observeAlive({ id: 'older', leaves: false });
     const context = () => contextOf('process:test');
     const common = { log: of.log, readmodels, job_commands: job_commands, credits, context };
     const removing = { ...common, blobs: NO_BLOBS, removals: openRemovals(), put_off: new PutOff(now) };

@@ -55,7 +55,7 @@ test('a job without progress for fifteen minutes fails, and deleting it refunds 
       for (const until = elapsed_ms + ms; elapsed_ms < until; ) {
         elapsed_ms += 5000;
         const standing = [job_id, other].map((id) => ({ job_id: id, batches: [2], found: 0, is_checking: true }));
-        progress.hear({ checker_id: 'c', jobs: standing });
+        progress.observe({ checker_id: 'c', jobs: standing });
         await progress.pass();
       }
       t.true(await readmodels.passed(await log.head(), 5000));

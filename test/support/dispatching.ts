@@ -1,6 +1,6 @@
 import type { Message } from '../../checkers/queue.ts';
 import type { Members, Work } from '../../checkers/work.ts';
-import { openDispatcher } from '../../processes/dispatch.ts';
+import { Dispatcher } from '../../processes/dispatch.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { silent } from './stores.ts';
 
@@ -78,7 +78,7 @@ export function dispatcherOver(
     drop: async () => {},
     broadcast: async (_subject: string, body: unknown) => {
       view = (body as Members).view;
-      dispatcher.hearMembers(body as Members);
+      dispatcher.observeMembers(body as Members);
     },
     max_body_bytes: options.max_body_bytes ?? 1_000_000,
   };
@@ -101,7 +101,7 @@ export function dispatcherOver(
       return Array.from({ length: to - from }, urlOf);
     },
   };
-  const dispatcher = openDispatcher({
+  const dispatcher = new Dispatcher({
     jobs,
     queue,
     listing,
@@ -111,22 +111,22 @@ export function dispatcherOver(
     fail: async (job_id) => failed.push(job_id),
   });
   // One of an older version: work is for anyone.
-  dispatcher.hearAlive({ id: 'older', leaves: false });
+  dispatcher.observeAlive({ id: 'older', leaves: false });
   return {
     ...{ failed, faults, lost },
     hear: (job_id: string, batches: number[]) =>
-      dispatcher.hear({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
-    announce: (slots: number) => dispatcher.hearAlive({ id: 'c', leaves: false, slots }),
+      dispatcher.observeInHand({ checker_id: 'c', jobs: [{ job_id, batches, found: 0, is_checking: true }] }),
+    announce: (slots: number) => dispatcher.observeAlive({ id: 'c', leaves: false, slots }),
     /** These checkers are alive, and have let go what is not theirs. */
     alive: (...ids: string[]) => {
-      if (members.size === 0) dispatcher.hearAlive({ id: 'older', leaves: true });
+      if (members.size === 0) dispatcher.observeAlive({ id: 'older', leaves: true });
       for (const id of ids) {
         const known = members.has(id) ? view : 0;
         members.add(id);
-        dispatcher.hearAlive({ id, leaves: false, slots: 10, has_subject: true, view: known, settled: known });
+        dispatcher.observeAlive({ id, leaves: false, slots: 10, has_subject: true, view: known, settled: known });
       }
     },
-    leave: (id: string) => dispatcher.hearAlive({ id, leaves: true }),
+    leave: (id: string) => dispatcher.observeAlive({ id, leaves: true }),
     /** What was sent since the last call: the URLs by subject. */
     sent: () => {
       const by_subject = new Map<string, string[]>();
@@ -149,6 +149,6 @@ export function dispatcherOver(
     take: (n: number) => (waiting -= n),
     waiting: () => waiting,
     later: (ms: number) => (now += ms),
-    inFlight: dispatcher.inFlight,
+    inFlight: () => dispatcher.inFlight(),
   };
 }
