@@ -38,7 +38,7 @@ export function* slicedTexts(cell: string, reading: CellReading, in_prose = fals
   for (let start = 0; start < cell.length; ) {
     const end = endOfSlice(cell, start);
     const slice = cell.slice(start, end);
-    const texts = end - start > SLICE_CHARS ? [slice.trim()] : urlsInCell(slice).texts;
+    const texts = end - start > SLICE_CHARS ? [slice.trim()] : urlsInCell(slice, in_prose).texts;
     const urls = texts.filter((text) => text !== '' && !WHITE_SPACE.test(text));
     is_empty &&= urls.length === 0;
     yield urls.map((value) => textOf(value, reading));

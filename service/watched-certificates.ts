@@ -8,20 +8,19 @@ import { tlsFilesOf } from './store-tls.ts';
 /** `role`: a process with several roles watches for each of them what that uses. */
 export function watchedCertificates(config: Config, role: Role): WatchedCertificate[] {
   const { eventstore_url, mongodb_url, nats_url, smtp_url, identity_jwks_url, blob_url, public_url } = config;
-  const [eventstore, mongodb, nats] = (['EVENTSTORE', 'MONGODB', 'NATS'] as const).map((store) => ({
-    store,
-    files: tlsFilesOf(config, store),
-  })) as [Store, Store, Store];
+  const storeOf = (store: 'EVENTSTORE' | 'MONGODB' | 'NATS'): Store => ({ store, files: tlsFilesOf(config, store) });
+  const [eventstore, mongodb] = [storeOf('EVENTSTORE'), storeOf('MONGODB')];
+  // The others may lack the files.
+  const nats = role === 'processes' || role === 'checker' ? storeOf('NATS') : null;
   const of_log = eventstore_url !== null && !/[?&]tls=false\b/i.test(eventstore_url);
   const of_documents =
     mongodb_url !== null && (hasTlsFiles(mongodb.files) || /^mongodb\+srv:|[?&](tls|ssl)=true\b/i.test(mongodb_url));
-  const of_queue = nats_url !== null && (hasTlsFiles(nats.files) || /^(tls|wss):/i.test(nats_url));
+  const of_queue = nats_url !== null && nats !== null && (hasTlsFiles(nats.files) || /^(tls|wss):/i.test(nats_url));
   const endpoint = blob_url?.kind === 's3' ? (blob_url.endpoint ?? null) : null;
-  const uses_queue = role === 'processes' || role === 'checker';
   return [
     ...(of_log ? [named('event_log', eventstore_url, 2113), ...filesOf(eventstore)] : []),
     ...(of_documents ? [ofMongo(mongodb_url), ...filesOf(mongodb)] : []),
-    ...(of_queue && uses_queue ? [named('queue', nats_url, 4222, 'nats'), ...filesOf(nats)] : []),
+    ...(of_queue ? [named('queue', nats_url, 4222, 'nats'), ...filesOf(nats)] : []),
     ...(smtp_url !== null && role === 'processes' ? [ofMail(smtp_url)] : []),
     ...(role === 'http'
       ? [ofWebsite('identity_provider', identity_jwks_url), ofWebsite('public_url', public_url)]

@@ -41,7 +41,9 @@ export function cacheFile(env: NodeJS.ProcessEnv): string {
 export function optionsDigest(settings: EngineSettings, env: NodeJS.ProcessEnv): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const { timeout_ms, retries, allow_addresses, user_agent, accept_language } = settings;
-  const trusted = [env.NODE_EXTRA_CA_CERTS, env.SSL_CERT_FILE, env.SSL_CERT_DIR, env.NODE_OPTIONS];
+  const { NODE_TLS_REJECT_UNAUTHORIZED: verifies, NODE_USE_SYSTEM_CA: of_system } = env;
+  const of_node = [env.NODE_OPTIONS, process.execArgv, verifies, of_system];
+  const trusted = [env.NODE_EXTRA_CA_CERTS, env.SSL_CERT_FILE, env.SSL_CERT_DIR, ...of_node];
   const all = [version, timeout_ms, retries, allow_addresses.toSorted(), user_agent, accept_language, trusted];
   return createHash('sha256').update(JSON.stringify(all)).digest('hex').slice(0, 16);
 }
@@ -88,21 +90,22 @@ export class ResultCache {
     // A result from the future tells of a clock that was set, not of the site.
     if (row === undefined || row.found_at > now || row.found_at < now - max_age_ms) return null;
     const outcome = unpackOutcome(row.outcome);
-    return except.includes(outcome.verdict) ? null : { ...outcome, found_at: new Date(row.found_at).toISOString() };
+    if (except.includes(outcome.verdict) || !isLasting(outcome)) return null;
+    return { ...outcome, found_at: new Date(row.found_at).toISOString() };
   }
 
-  /** Keeps the lasting results of a check that began at `found_at`, in place of what was kept of their URLs, and forgets what is old. */
+  /**
+   * Keeps the results of a check that began at `found_at`, in place of what earlier checks found of their URLs, and forgets what is old.
+   * Those that do not last are kept as well, so that no earlier check that ends later is believed.
+   */
   keep(results: Iterable<CheckedUrl>, found_at: number): void {
-    const insert = this.#db.prepare(
-      'INSERT OR REPLACE INTO results (url, options, found_at, outcome) VALUES (?, ?, ?, ?)',
-    );
-    const forget = this.#db.prepare('DELETE FROM results WHERE url = ? AND options = ?');
+    const insert = this.#db.prepare(`INSERT INTO results (url, options, found_at, outcome) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET found_at = excluded.found_at, outcome = excluded.outcome
+      WHERE found_at <= excluded.found_at OR found_at > ?`);
     const write = (rows: readonly CheckedUrl[]) =>
       transaction(this.#db, () => {
-        for (const { url, file: _file, row: _row, cell: _cell, ...outcome } of rows) {
-          if (isLasting(outcome)) insert.run(url, this.#options, found_at, packOutcome(outcome));
-          else forget.run(url, this.#options);
-        }
+        for (const { url, file: _file, row: _row, cell: _cell, ...outcome } of rows)
+          insert.run(url, this.#options, found_at, packOutcome(outcome), Date.now());
       });
     let waiting: CheckedUrl[] = [];
     for (const result of results) {

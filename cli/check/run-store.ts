@@ -8,7 +8,7 @@ import type { CheckedUrl, Counts, FoundOutcome, InputReading, Rejected } from '.
 import type { ListedUrl } from './inputs.ts';
 
 /** What is kept of a run beside its URLs: once when they are listed. */
-interface RunFacts {
+export interface RunFacts {
   counts: Omit<Counts, 'completed_urls' | 'cached_urls'>;
   inputs: readonly InputReading[];
   rejected: readonly Rejected[];
@@ -117,6 +117,16 @@ export class RunStore {
     const find = `SELECT urls.idx AS "index", url FROM urls LEFT JOIN outcomes USING (idx)
       WHERE urls.idx > ? AND outcomes.idx IS NULL ORDER BY urls.idx LIMIT ?`;
     return this.#db.prepare(find).all(after, limit) as unknown as PendingUrl[];
+  }
+
+  /**
+   * Notes what decides the verdicts of the outcomes to come. Whether it is so for all of the run: after others were found otherwise, it never
+   * is again.
+   */
+  tellOptions(digest: string): boolean {
+    const is_same = this.#completed === 0 || this.#fact('options') === digest;
+    this.#commit(() => this.#setFact('options', is_same ? digest : 'several'));
+    return is_same;
   }
 
   /** The number of outcomes that come from earlier checks. */

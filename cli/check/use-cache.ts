@@ -24,11 +24,14 @@ export async function withCache(
   { env, settings, signal, say }: CacheUse,
   check: () => Promise<void>,
 ): Promise<void> {
+  const options = optionsDigest(settings, env);
+  // A resumed run may have results that were found under other options.
+  const is_of_one_kind = run.tellOptions(options);
   if (max_age_ms === null) return check();
   const failed = (error: unknown) => say(`The cache of results is not used: ${(error as Error).message}`);
   let cache: ResultCache;
   try {
-    cache = ResultCache.open(cacheFile(env), optionsDigest(settings, env));
+    cache = ResultCache.open(cacheFile(env), options);
   } catch (error) {
     failed(error);
     return check();
@@ -38,7 +41,7 @@ export async function withCache(
     await take(run, find, signal).catch(failed);
     await check();
     try {
-      cache.keep(run.results(), Date.parse(run.facts!.began_at));
+      if (is_of_one_kind) cache.keep(run.results(), Date.parse(run.facts!.began_at));
     } catch (error) {
       failed(error);
     }
@@ -48,13 +51,17 @@ export async function withCache(
 }
 
 async function take(run: RunStore, find: (url: string) => FoundOutcome | null, signal: AbortSignal): Promise<void> {
-  let page = run.pending(-1, PAGE);
-  for (; page.length > 0 && !signal.aborted; page = run.pending(page.at(-1)!.index, PAGE)) {
-    for (const { index, url } of page) {
-      const outcome = find(url);
-      if (outcome !== null) run.keep(index, outcome);
+  try {
+    let page = run.pending(-1, PAGE);
+    for (; page.length > 0 && !signal.aborted; page = run.pending(page.at(-1)!.index, PAGE)) {
+      for (const { index, url } of page) {
+        const outcome = find(url);
+        if (outcome !== null) run.keep(index, outcome);
+      }
+      await setImmediate();
     }
-    await setImmediate();
+  } finally {
+    // What has counted is not pending, also where the cache failed in between.
+    run.flush();
   }
-  run.flush();
 }

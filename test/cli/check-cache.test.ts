@@ -2,9 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+
 import { LONGEST_AGE_MS, readCommand, UsageError } from '../../cli/check/command.ts';
 import { cacheFile, ResultCache } from '../../cli/check/result-cache.ts';
-import { unpackOutcome } from '../../cli/check/run-store.ts';
+import { type RunFacts, RunStore, unpackOutcome } from '../../cli/check/run-store.ts';
 import { checkWorld } from '../support/check-command.ts';
 import { html, page } from '../support/test-site.ts';
 
@@ -67,7 +68,12 @@ test('a result counts up to its age, and only under the same options', async (t)
   ]) {
     t.deepEqual((await asked([file, ...fine, ...other])).paths, PATHS, other[0]);
   }
-  t.deepEqual((await asked([file, ...fine], { env: { NODE_EXTRA_CA_CERTS: '/ca.pem' } })).paths, PATHS);
+  for (const [name, value] of [
+    ['NODE_EXTRA_CA_CERTS', '/ca.pem'],
+    ['NODE_TLS_REJECT_UNAUTHORIZED', '0'],
+  ] as const) {
+    t.deepEqual((await asked([file, ...fine], { env: { [name]: value } })).paths, PATHS, name);
+  }
   t.deepEqual((await asked([file, ...fine, '--per-host', '3'])).paths, ['/challenge', '/500']);
 });
 
@@ -119,6 +125,48 @@ test('an old result and one from the future do not count, and old ones are remov
   t.is(find('http://a.example/', 4999), null);
   cache.keep([result('http://b.example/')], 5001 + LONGEST_AGE_MS);
   t.is(find('http://a.example/', 5000, LONGEST_AGE_MS), null);
+});
+
+test('of two checks at once the later one is believed, whichever ends first', async (t) => {
+  const { folder } = await checkWorld(t);
+  const cache = ResultCache.open(join(folder, 'cache.db'), 'options');
+  t.teardown(() => cache.close());
+  const url = 'http://a.example/';
+  const result = (outcome: object) => ({ ...unpackOutcome('{}'), ...outcome, url, file: null, row: null, cell: null });
+  const find = () => cache.find(url, { now: Date.now(), max_age_ms: LONGEST_AGE_MS, except: [] });
+  const at = Date.now() - 10_000;
+  cache.keep([result({ verdict: 'unreachable', error_code: 'connection_refused' })], at + 1000);
+  cache.keep([result({})], at);
+  t.is(find(), null);
+  cache.keep([result({})], at + 2000);
+  t.is(find()?.verdict, 'ok');
+  cache.keep([result({ verdict: 'broken', status_code: 404 })], Date.now() + 3_600_000);
+  t.is(find(), null);
+  cache.keep([result({})], at + 3000);
+  t.is(find()?.verdict, 'ok', 'a clock that was set ahead is not believed for ever');
+});
+
+test('a run that was resumed under other options keeps nothing for later checks', async (t) => {
+  const { folder } = await checkWorld(t);
+  const path = join(folder, 'run.db');
+  const first = RunStore.open(path)!;
+  const urls = ['http://a.example/', 'http://b.example/'].map((url) => ({ url, file: null, row: null, cell: null }));
+  await first.list(
+    (async function* () {
+      yield urls;
+    })(),
+    () => ({}) as RunFacts,
+  );
+  t.true(first.tellOptions('one'));
+  t.true(first.tellOptions('two'), 'nothing has been found yet');
+  first.keep(0, unpackOutcome('{}'));
+  first.flush();
+  t.true(first.tellOptions('two'));
+  first.close();
+  const resumed = RunStore.open(path)!;
+  t.teardown(() => resumed.close());
+  t.false(resumed.tellOptions('one'));
+  t.false(resumed.tellOptions('two'));
 });
 
 test('the cache lies in DATA_DIR, or in the folder of the user for caches', (t) => {

@@ -48,7 +48,9 @@ function withTls(url: string, tls: TlsFiles | undefined): string {
   if (!hasTlsFiles(tls)) return url;
   const { ca_file, cert_file, key_file } = tls;
   const given = { tls: 'true', tlsCAFile: ca_file, userCertFile: cert_file, userKeyFile: key_file };
-  const query = Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [`${name}=${value}`]));
+  const query = Object.entries(given).flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
   return `${url}${url.includes('?') ? '&' : '?'}${query.join('&')}`;
 }
 
