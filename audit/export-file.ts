@@ -70,7 +70,7 @@ export async function* exportLines(
     return `{"sum":"${sum}","record":${text}}\n`;
   };
   const forks = await Array.fromAsync(source.forks());
-  const periods = await Array.fromAsync(source.periods());
+  const periods = await Array.fromAsync(source.periods(as_of));
   yield line({ kind: 'header', format: FORMAT, version: VERSION, ...facts, forks, periods });
   for await (const head of source.heads(as_of)) yield line({ kind: 'head', head });
   const tree = new GrowingTree();

@@ -41,7 +41,7 @@ const DAY_CHARS = 'yyyy-mm-dd'.length;
 /** Takes the events of ledgers and payments in the order of the log. */
 export class ClosedPeriods {
   readonly checked: readonly CheckedPeriod[];
-  /** The days of what later events may give back: of the reservations of jobs and the grants of payments. */
+  /** The first day of each thing that later events may give back, by its stream's category and its id. */
   readonly #days;
   #ledger_entries = 0;
   #payment_events = 0;
@@ -63,9 +63,11 @@ export class ClosedPeriods {
     const own = this.#periodOf(date);
     if (entry !== null) this.#count(entry, place, date);
     const is_late = own !== undefined && place >= placesIn(own.closed, is_entry);
+    for (const id of openedBy(event)) if (this.#days.get(id) === undefined) this.#days.set(id, date);
     if (is_late) return this.#late(own, 'dated', event, { date, entry, reference_id });
-    if (OPENS.includes(event.type)) this.#days.set(reference_id, date);
-    const day = GIVES_BACK.includes(event.type) ? this.#days.get(reference_id) : undefined;
+    const day = GIVES_BACK.includes(event.type)
+      ? this.#days.get(`${categoryOf(event.stream)} ${reference_id}`)
+      : undefined;
     const other = day === undefined ? undefined : this.#periodOf(day);
     if (other === undefined || other === own || place < placesIn(other.closed, is_entry)) return null;
     return this.#late(other, 'refers', event, { date, entry, reference_id });
@@ -104,7 +106,13 @@ export class ClosedPeriods {
 const placesIn = ({ ledger_entries, payment_events }: PeriodClosed, is_entry: boolean) =>
   is_entry ? ledger_entries : payment_events;
 
-const OPENS: readonly string[] = ['CreditsReserved', 'CreditsGranted', 'PaymentReceived'];
+/** What later events name when they give back what this one has: a job and its reservation, a grant, or a payment. */
+function openedBy({ type, stream, data }: RecordedEvent): string[] {
+  if (type === 'PaymentReceived') return [`payment ${idOf(stream)}`];
+  if (type !== 'CreditsReserved' && type !== 'CreditsGranted') return [];
+  const { reference_id, reservation_id } = data as { reference_id: string; reservation_id?: string };
+  return [reference_id, reservation_id].flatMap((id) => (id === undefined ? [] : [`credits ${id}`]));
+}
 const GIVES_BACK: readonly string[] = [
   ...['CreditsRefunded', 'CreditsReversed', 'CreditsRestored', 'PaymentReversed', 'PaymentReversalLifted'],
 ];

@@ -40,7 +40,7 @@ export interface LedgerSource {
   /** The restores that the log comes from, the first one first. Throws `UnreadableEvent`. */
   forks(): AsyncIterable<LogForked>;
   /** The periods that were closed, in their order. Throws `UnreadableEvent`. */
-  periods(): AsyncIterable<PeriodClosed>;
+  periods(as_of: AsOf | null): AsyncIterable<PeriodClosed>;
   /** What the store itself finds missing, where it can look without reading the events. */
   gaps?(): Promise<Violation[]>;
   close(): Promise<void>;
@@ -115,8 +115,15 @@ export function sourceOfLog(log: EventStore): LedgerSource {
       for await (const event of log.readStream(LOG_IDENTITY_STREAM))
         if (event.type === 'LogForked') yield reading(event, forkIn);
     },
-    async *periods() {
-      for await (const event of log.readStream(PERIODS_STREAM)) yield reading(event, periodIn);
+    async *periods(as_of) {
+      for await (const event of log.readStream(PERIODS_STREAM)) {
+        if (as_of !== null) {
+          const is_after =
+            'position' in as_of ? isBeyond(event.position, as_of.position) : recordedAt(event) > as_of.time;
+          if (is_after) return;
+        }
+        yield reading(event, periodIn);
+      }
     },
     close: () => log.close(),
   };

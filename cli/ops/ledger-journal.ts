@@ -55,7 +55,7 @@ export const ledgerJournal: Command = {
     await output.write(writer.header);
     const moved = new Map<string, Moved>();
     await using spill = closing(openSpill());
-    const periods = new ClosedPeriods(await Array.fromAsync(source.periods()), spill);
+    const periods = new ClosedPeriods(await Array.fromAsync(source.periods(null)), spill);
     for await (const event of source.events(['credits', 'payment'], as_of)) {
       const late = periods.take(event);
       const closed_until = late?.effect === 'dated' ? late.until : null;

@@ -68,7 +68,7 @@ export const ledgerPeriods: Command = {
   async run(run) {
     await using source = closing(await openSource(run));
     await using spill = closing(openSpill());
-    const periods = new ClosedPeriods(await Array.fromAsync(source.periods()), spill);
+    const periods = new ClosedPeriods(await Array.fromAsync(source.periods(null)), spill);
     const late: LateEvent[] = [];
     for await (const event of source.events(['credits', 'payment'], null)) {
       const found = periods.take(event);

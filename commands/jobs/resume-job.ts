@@ -2,7 +2,7 @@
 // another request resumes the job first, the append is refused and the reservation is released.
 import type { Position } from '../../events/event-store.ts';
 import type { Ceiling } from '../../events/job.ts';
-import { jobStream } from '../../events/streams.ts';
+import { creditsStream, jobStream } from '../../events/streams.ts';
 import type { CommandContext, Refusal } from '../aggregate.ts';
 import type { CreditsLedger, LimitedKey } from '../ledger/credits.ts';
 import { decide, type Jobs } from './job.ts';
@@ -36,17 +36,18 @@ export function openResumeJob(jobs: Jobs, credits: CreditsLedger): ResumeJob {
     if (reservation_id) {
       const command = { type: 'reserve', reservation_id, job_id, up_to: lacking, ...(key && { key }) } as const;
       const reserved = await credits.run(job.owner_id, command, context);
-      if (!reserved.ok) return reserved;
-      credits_added = reserved.state.reservations.get(reservation_id)?.amount ?? 0;
-      if (credits_added < lacking && reserved.ceiling === 'usage_limit') ceiling = 'usage_limit';
+      credits_added = reserved.ok ? (reserved.state.reservations.get(reservation_id)?.amount ?? 0) : 0;
+      if (reserved.ok && credits_added < lacking && reserved.ceiling === 'usage_limit') ceiling = 'usage_limit';
       if (credits_added === 0 && job.pause_reason !== 'owner') {
         // A concurrent request that resumes the job has reserved its credits first, or has appended the resumption.
         const { state: now } = await jobs.aggregate.read(jobStream(job_id));
         const decision = decide(now, { type: 'resume', credits_added: 0, reservation_id: null });
         if ('refused' in decision) return { ok: false, refused: decision.refused };
-        const others = [...reserved.state.reservations].filter(([, reservation]) => reservation.job_id === job_id);
+        const ledger = reserved.ok ? reserved.state : await credits.aggregate.peek(creditsStream(job.owner_id));
+        const others = [...ledger.reservations].filter(([, reservation]) => reservation.job_id === job_id);
         const resuming = others.some(([id]) => !now.reservations.has(id));
-        return { ok: false, refused: resuming ? BEING_RESUMED : ceiling ? LIMIT_REACHED : NO_CREDITS };
+        const lack = reserved.ok ? (ceiling ? LIMIT_REACHED : NO_CREDITS) : reserved.refused;
+        return { ok: false, refused: resuming ? BEING_RESUMED : lack };
       }
     }
     const resumed = await jobs.run(

@@ -14,7 +14,7 @@ import {
 import { foldRows } from '../../events/listed-rows.ts';
 import { creditsStream, urlsStream } from '../../events/streams.ts';
 import { isTestUser } from '../../events/test-user.ts';
-import { type CommandContext, ConflictPersists, stamp } from '../aggregate.ts';
+import { type CommandContext, ConflictPersists, notRefused, stamp } from '../aggregate.ts';
 import {
   type Credits,
   type CreditsLedger,
@@ -98,6 +98,11 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
       if (total_urls === 0 && !(await isListed(log, job_id))) return null;
       return await takeBack({ log, jobs, credits }, { job_id, owner_id }, context);
     };
+    const dropListing = async () => {
+      const reservation_id = firstReservation(job_id);
+      notRefused(await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context));
+      await discardListing({ log, jobs }, job_id, context);
+    };
     try {
       for await (const chunk of chunksOf(submission.pages)) await listing.add(chunk);
       total_urls = listing.read_urls;
@@ -112,7 +117,9 @@ export function openSubmitJob(log: EventStore, jobs: Jobs, credits: CreditsLedge
         'refused' in value
           ? { ok: false as const, refused: value.refused }
           : await make(submission, { total_urls, first_row }, value, context);
-      if (!made.ok) await undo();
+      // A release of what was not reserved would search the whole ledger for it.
+      const has_reserved = !('refused' in value) && value.amount > 0;
+      if (!made.ok) await (has_reserved ? undo() : dropListing());
       return made;
     } catch (error) {
       // While the log is away the undo fails too, and the sweeper does it later.

@@ -16,9 +16,8 @@ import {
   reservationOf,
 } from './ledger.ts';
 
-const VERSION = 3;
-/** The version before it did not say what stands in for credits of a reversed lot. */
-const WITHOUT_TAKEN = 2;
+/** Earlier ones, which an older service beside this one still writes, do not say what keys have used. */
+const VERSION = 4;
 
 /** At least this many entries lie between two snapshots, and at least as many as a snapshot has lines. */
 const EVERY_ENTRIES = 500;
@@ -63,14 +62,11 @@ function toLine({ lot_id, remaining, expires_at, expired, reversed, taken = [] }
   return { lot_id, remaining, expires_at, ...more };
 }
 
-const isWhole = ({ version, lots }: LedgerSnapshot): boolean =>
-  version === VERSION || (version === WITHOUT_TAKEN && lots.every(({ reversed }) => (reversed?.others ?? 0) === 0));
-
 /** Whether the entry has a snapshot with all that the state has, that agrees with its revision and balance, and the entry's hash is right. */
 function isSnapshot(entry: Entry, previous: Entry): boolean {
   const { revision, data } = entry;
   const { snapshot } = data;
-  if (snapshot?.entries !== revision + 1 || !isWhole(snapshot)) return false;
+  if (snapshot?.entries !== revision + 1 || snapshot.version !== VERSION) return false;
   if (data.hash !== entryHash(previous.data.hash, entry)) return false;
   return snapshot.lots.reduce((sum, lot) => sum + lot.remaining, 0) === data.balance_after;
 }

@@ -79,6 +79,21 @@ test('what comes after a closing and touches the period is listed, and nothing i
   t.deepEqual(await periodsOf(DATA_DIR, '--file', file), { periods, later });
 });
 
+test('a file that ends before a closing has no closing, and so no violation', async (t) => {
+  const { DATA_DIR } = await january(t);
+  const log = await openFolderLog(DATA_DIR);
+  let position = '';
+  for await (const event of log.readAll({})) position = event.position;
+  await openFiller(log, Date.parse('2026-01-20T09:00:00Z')).buy('eve', 'pi-20', 5);
+  await log.close();
+  t.is((await ledger(DATA_DIR, 'close', '--until', '2026-01-31')).code, 0);
+  const file = join(DATA_DIR, 'ledger.jsonl');
+  for (const as_of of [position, '2026-02-01']) {
+    t.is((await ledger(DATA_DIR, 'export', '--out', file, '--as-of', as_of)).code, 0);
+    t.deepEqual(await periodsOf(DATA_DIR, '--file', file), { periods: [], later: [] });
+  }
+});
+
 test('each period has its own later events, and a day is closed once, in order, when it is over', async (t) => {
   const { DATA_DIR } = await january(t);
   for (const [n, until] of ['2026-01-15', '2026-01-31', '2026-01-31'].entries()) {

@@ -72,6 +72,26 @@ test('a balance below the job counts what was reserved alone', async (t) => {
   t.is(await usedIn(credits), 30);
 });
 
+test('a snapshot of a service that knows no limits is not believed', async (t) => {
+  const { log } = await openTestStores(t);
+  const credits = await open(log, 1_000_000);
+  for (let n = 0; n < 502; n++)
+    await credits.run('alice', reserve(randomUUID(), 1, { key: { ...key, credit_limit: 1000 } }), commandContext());
+  const older: EventStore = {
+    ...log,
+    async *readStream(stream, options) {
+      for await (const event of log.readStream(stream, options)) {
+        const data = event.data as { snapshot?: object };
+        const { snapshot } = data;
+        yield snapshot
+          ? { ...event, data: { ...data, snapshot: { ...snapshot, version: 3, keys: undefined } } }
+          : event;
+      }
+    },
+  };
+  t.is((await openCredits(older).aggregate.read(creditsStream('alice'))).state.keys.get('k'), 502);
+});
+
 test('after any jobs and refunds, past snapshots too, the ledger has used what a plain sum says', async (t) => {
   const { log } = await openTestStores(t);
   const credits = await open(log, 1_000_000);
