@@ -4,7 +4,8 @@ import test from 'ava';
 import fc from 'fast-check';
 import { type CreditsCommand, type CreditsLedger, openCredits } from '../../../commands/ledger/credits.ts';
 import { loadLedger } from '../../../commands/ledger/ledger-snapshots.ts';
-import type { EventStore } from '../../../events/event-store.ts';
+import { type CreditsEvent, entryHash } from '../../../events/credits.ts';
+import type { EventStore, RecordedEvent } from '../../../events/event-store.ts';
 import { creditsStream } from '../../../events/streams.ts';
 import { coded, commandContext, openTestStores } from '../../support/stores.ts';
 
@@ -77,15 +78,21 @@ test('a snapshot of a service that knows no limits is not believed', async (t) =
   const credits = await open(log, 1_000_000);
   for (let n = 0; n < 502; n++)
     await credits.run('alice', reserve(randomUUID(), 1, { key: { ...key, credit_limit: 1000 } }), commandContext());
+  const hashes = (await Array.fromAsync(log.readStream(creditsStream('alice')))).map(
+    ({ data }) => (data as CreditsEvent['data']).hash,
+  );
   const older: EventStore = {
     ...log,
     async *readStream(stream, options) {
       for await (const event of log.readStream(stream, options)) {
-        const data = event.data as { snapshot?: object };
-        const { snapshot } = data;
-        yield snapshot
-          ? { ...event, data: { ...data, snapshot: { ...snapshot, version: 3, keys: undefined } } }
-          : event;
+        const entry = event as RecordedEvent & CreditsEvent;
+        const { snapshot } = entry.data;
+        if (snapshot) {
+          const { keys: _, ...lacking } = snapshot;
+          entry.data = { ...entry.data, snapshot: { ...lacking, version: 3 } };
+          entry.data = { ...entry.data, hash: entryHash(hashes[entry.revision - 1]!, entry) };
+        }
+        yield entry;
       }
     },
   };
