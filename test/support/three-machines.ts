@@ -50,6 +50,14 @@ const settingsOfGuide = (): Record<string, string> =>
     [...readFileSync(GUIDE, 'utf8').matchAll(/^([A-Z][A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
   );
 
+/** The file of settings that the guide makes for one role, which wins over the one that all share. */
+const settingsOfRole = (role: string): Record<string, string> =>
+  Object.fromEntries(
+    [...readFileSync(GUIDE, 'utf8').matchAll(/^echo ([A-Z_]+)=(\S+) > \/etc\/url-checker-(\w+)\.env$/gm)]
+      .filter(([, , , of_role]) => of_role === role)
+      .map(([, name, value]) => [name, value]),
+  );
+
 /** The server of a port of loopback, for the other machines. */
 function onHub(url: string): string {
   const port = Number(new URL(url).port);
@@ -118,7 +126,7 @@ async function run(folder: string): Promise<void> {
   const slowly: typeof page = (...args) => void setTimeout(page, 100, ...args);
   const site = await openSite(slowly);
   const withoutPasswords = (url: string) => url.replace('USER:PASSWORD@', '');
-  const { EVENTSTORE_URL: _cluster, METRICS_PORT, MONGODB_URL, NATS_URL, ...guide } = settingsOfGuide();
+  const { EVENTSTORE_URL: _cluster, MONGODB_URL, NATS_URL, ...guide } = settingsOfGuide();
   const settings = {
     ...guide,
     MONGODB_URL: withoutPasswords(MONGODB_URL!),
@@ -131,11 +139,11 @@ async function run(folder: string): Promise<void> {
   };
   const started_at = performance.now();
   const roles = MACHINES.flatMap((n) =>
-    ROLES.map((role, index) => {
+    ROLES.map((role) => {
       const own = {
         ROLES: role,
         DATA_DIR: join(folder, `data-${n}-${role}`),
-        METRICS_PORT: String(Number(METRICS_PORT) + index),
+        ...settingsOfRole(role),
       };
       return {
         n,
