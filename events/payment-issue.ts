@@ -11,6 +11,8 @@ export const ISSUE_REASONS = {
   expired_on_arrival: 'the news of a payment came after its credits had expired: they expired at once',
   erased_user: 'a payment came from a user whose account is erased: nobody can use its credits',
   other_currency: 'money went back in another currency than it came in: it takes no credits back',
+  sandbox_data:
+    'a payment of the sandbox is in the log of a service that takes money: its credits stay, and nobody paid for them',
   other_mode: 'an event of the test mode came to a live key, or the other way round: it was not taken',
 } as const;
 export type IssueReason = keyof typeof ISSUE_REASONS;

@@ -1,5 +1,6 @@
 // The process managers that find documents and work on each: all of them, with what they need.
 
+import { openPaymentIssues } from '../commands/billing/payment-issue.ts';
 import { openSubscriptions } from '../commands/billing/subscription.ts';
 import { openTrials } from '../commands/billing/trial.ts';
 import { openDomainChecks } from '../commands/domain-checks.ts';
@@ -20,6 +21,7 @@ import type { AnyManager } from './process-manager.ts';
 import { purging } from './purge.ts';
 import { PutOff } from './put-off.ts';
 import { retention } from './retention.ts';
+import { sandboxPayments } from './sandbox-payments.ts';
 import { settlement } from './settlement.ts';
 import { sweeper } from './sweeper.ts';
 import { webhookEndpointCare } from './webhook-endpoints.ts';
@@ -62,6 +64,10 @@ export function managersOf(options: ManagingOptions): AnyManager[] {
       ...{ credits, subscriptions: openSubscriptions(log), context: contextOf('dues', steady) },
       trials: trial_credits > 0 ? openTrials(log, credits, trial_credits) : null,
     }),
+    // Where the sandbox itself sells, its payments are what is wanted.
+    ...(options.payments === null
+      ? []
+      : [sandboxPayments({ issues: openPaymentIssues(log), context: contextOf('sandbox-payments', now) })]),
     mails({ log, mails: openMails(log), mailer, logger, context: contextOf('mails', now) }),
     purging({ log, job_commands, blobs, removals, context: contextOf('purge', now), put_off: failed_purges }),
     ...(results_days === null

@@ -26,6 +26,7 @@ export const MANAGERS = {
   'credit expiry': { stands: 'credits do not expire at their time', late_after_ms: HOUR_MS },
   'plan grace': { stands: 'unpaid plans do not end', late_after_ms: HOUR_MS },
   trials: { stands: 'trials do not begin', late_after_ms: HOUR_MS },
+  'sandbox payments': { stands: 'payments of the sandbox are in no list', late_after_ms: HOUR_MS },
   mails: { stands: 'mails are not sent', late_after_ms: 2 * HOUR_MS },
   'ledger heads': { stands: 'the ledger gets no signed heads', late_after_ms: HOUR_MS },
   'ledger witness': { stands: 'the signed heads are not kept elsewhere', late_after_ms: HOUR_MS },

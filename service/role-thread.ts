@@ -158,7 +158,7 @@ function ledgerProbes({ ledger_sign_command, ledger_witness }: Config, faults: F
   });
   return [
     ...(ledger_sign_command === null ? [] : [probe('ledger_signer', 'command')]),
-    ...(ledger_witness.length === 0 ? [] : [probe('ledger_witness', 'file or url')]),
+    ...(ledger_witness.length === 0 ? [] : [probe('ledger_witness', 'file, url or mailbox')]),
   ];
 }
 

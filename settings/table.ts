@@ -162,9 +162,12 @@ export const SETTINGS = {
   ),
   LEDGER_WITNESS: {
     ...list(
-      'Where each head of the ledger is kept outside of this machine: files that grow, and servers that take it by POST; unset: nowhere.',
-      'URLs that start with file:///, http:// or https://, with commas between',
-      (given) => (/^(file:\/\/\/[^\s/]|https?:\/\/[^\s/])\S*$/.test(given) && URL.canParse(given) ? given : undefined),
+      'Where each head of the ledger is kept outside of this machine: files that grow, servers that take it by POST, and mailboxes; unset: nowhere.',
+      'URLs that start with file:///, http://, https:// or mailto:, with commas between',
+      (given) =>
+        /^(file:\/\/\/[^\s/]|https?:\/\/[^\s/]|mailto:[^\s@?]+@[^\s@?]+$)\S*$/.test(given) && URL.canParse(given)
+          ? given
+          : undefined,
     ),
     // A path or query may be a key.
     secret: true,

@@ -1,5 +1,6 @@
 // The read model of payments. Their facts may come in any order.
 import { idOf } from '../../events/streams.ts';
+import type { LogEvent } from '../../events/vocabulary.ts';
 import { type PaymentDocument, payments } from '../../readmodels/billing/payments.ts';
 import { isoOf } from '../../readmodels/growth/calendar.ts';
 import { type Projection, projection } from '../projection.ts';
@@ -9,15 +10,11 @@ type Page = Map<string, PaymentDocument>;
 
 export const paymentsProjection: Projection = projection({
   name: 'payments',
-  version: 1,
+  version: 2,
   collections: [payments],
   covers: ['payment'],
   ignores: ['PaymentDeclined'],
-  begin: async (open, events): Promise<Page> =>
-    readAll(
-      await open(payments),
-      events.map(({ stream }) => idOf(stream)),
-    ),
+  begin: async (open, events): Promise<Page> => readAll(await open(payments), events.map(paymentIdOf)),
   on: {
     PaymentReceived({ stream, data }, page) {
       const { user_id, provider, paid_at, package_id, period, credits, currency, amount_cents } = data;
@@ -27,6 +24,7 @@ export const paymentsProjection: Projection = projection({
         ...payment,
         ...{ user_id, provider, paid_at: isoOf(paid_at), package_id, plan, interval, period_start, period_end },
         ...{ credits, currency, amount_cents, tax_cents, paid_cents },
+        is_sandbox_untold: provider === 'sandbox',
       }));
     },
     PaymentReversed({ stream, data: { reversal_id, kind, currency, amount_cents, reversed_at } }, page) {
@@ -37,6 +35,10 @@ export const paymentsProjection: Projection = projection({
       const lifted = { reversal_id, at: isoOf(lifted_at) };
       change(page, stream, (payment) => ({ ...payment, lifted: withNewest(payment.lifted, lifted) }));
     },
+    PaymentIssueRaised({ data: { reason, subject } }, page) {
+      const payment = reason === 'sandbox_data' && page.get(subject);
+      if (payment) page.set(subject, { ...payment, is_sandbox_untold: false });
+    },
   },
   async end(page, open) {
     await replaceAll(await open(payments), page.values());
@@ -44,9 +46,13 @@ export const paymentsProjection: Projection = projection({
 });
 
 const NOTHING = {
+  is_sandbox_untold: false,
   ...{ user_id: null, provider: null, paid_at: null, package_id: null, plan: null, interval: null },
   ...{ period_start: null, period_end: null, credits: 0, currency: '', amount_cents: 0, tax_cents: 0, paid_cents: 0 },
 };
+
+const paymentIdOf = ({ type, stream, data }: LogEvent): string =>
+  type === 'PaymentIssueRaised' ? data.subject : idOf(stream);
 
 function change(page: Page, stream: string, by: (payment: PaymentDocument) => PaymentDocument): void {
   const _id = idOf(stream);

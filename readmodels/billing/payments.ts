@@ -8,6 +8,8 @@ export interface PaymentDocument extends Document {
   /** Null while only a reversal of it is known. */
   user_id: string | null;
   provider: PaymentProviderName | null;
+  /** A payment of the sandbox of which no issue is raised. */
+  is_sandbox_untold: boolean;
   paid_at: string | null;
   package_id: string | null;
   plan: PlanName | null;
@@ -28,8 +30,8 @@ export interface PaymentDocument extends Document {
 
 export const payments: CollectionSpec<PaymentDocument> = {
   name: 'payments',
-  fields: { user_id: 'string', paid_at: 'string' },
-  indexes: [{ fields: { user_id: 1, paid_at: -1, _id: -1 } }],
+  fields: { user_id: 'string', paid_at: 'string', is_sandbox_untold: 'boolean' },
+  indexes: [{ fields: { user_id: 1, paid_at: -1, _id: -1 } }, { fields: { is_sandbox_untold: 1 } }],
 };
 
 /** The money that is back with the customer. */

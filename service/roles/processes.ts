@@ -13,6 +13,7 @@ import { openContinuousAudit } from '../../processes/ledger-audit.ts';
 import type { OutsideSigner } from '../../processes/ledger-witness.ts';
 import { tellingMailer } from '../../processes/mail.ts';
 import { answerMailTests } from '../../processes/mail-tests.ts';
+import { mailWitness } from '../../processes/mail-witness.ts';
 import { runProcesses } from '../../processes/processes.ts';
 import { openBackupProgress } from '../../readmodels/operations/backups.ts';
 import { openMailTests } from '../../readmodels/operations/mail-tests.ts';
@@ -35,9 +36,11 @@ export const run: RunRole = async (parts) => {
   const origin = originOf(await identifyLog(log, 'process:processes', Date.now()));
   const ledger_key = await keyOf(config.ledger_signing_key, config.data_dir, 'ledger-key');
   const heads = openLedgerHeads(log, origin, openNoteSigner(origin, ledger_key), outsideSigner(config));
+  const mailer = tellingMailer(await openMailer(config), (fault) => parts.fault('mail', fault));
+  const witnessAt = (url: string) => (url.startsWith('mailto:') ? mailWitness(url, mailer) : openWitness(url));
   const ledger_heads = {
     ...{ heads, interval_ms: config.ledger_head_minutes * 60_000 },
-    ...(config.ledger_witness.length > 0 && { witnesses: config.ledger_witness.map(openWitness) }),
+    ...(config.ledger_witness.length > 0 && { witnesses: config.ledger_witness.map(witnessAt) }),
     tellSigner: (fault: string | null) => parts.fault('ledger_signer', fault),
     tellWitness: (fault: string | null) => parts.fault('ledger_witness', fault),
   };
@@ -50,7 +53,6 @@ export const run: RunRole = async (parts) => {
   });
   audited(ledger_audit.sign);
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
-  const mailer = tellingMailer(await openMailer(config), (fault) => parts.fault('mail', fault));
   const ended = new AbortController();
   const answering = answerMailTests(
     openMailTests(documents, Date.now),

@@ -43,6 +43,7 @@ const OF_COLLECTION: Readonly<Record<string, (filter: Filter) => ManagerName>> =
   erasures: () => 'erasures',
   credit_lots: () => 'credit expiry',
   subscriptions: ({ grace_until }) => (grace_until ? 'plan grace' : 'trials'),
+  payments: () => 'sandbox payments',
   mails: () => 'mails',
   purges: () => 'purges',
 };
@@ -113,7 +114,12 @@ test('each process manager that fails for a minute is seen in all places, and se
     ...{ log, readmodels, queue: listening, leases: await openLeases(stores.documents), logger: silent },
     ...{ stored_log: stores.log as never, backup_progress: progress, backup_retention: { keep: 1, days: null } },
     ...{ results_days: 30, blobs: { async *list() {}, delete: async () => {} } as never },
-    ...{ job_commands: openJobs(stores.log), credits: openCredits(stores.log), payments: null, trial_credits: 1 },
+    ...{
+      job_commands: openJobs(stores.log),
+      credits: openCredits(stores.log),
+      payments: { endSubscription: async () => {} },
+      trial_credits: 1,
+    },
     ...{ sender: { close() {} } as never, webhook_key: Buffer.from('key') },
     mailer: { send: async () => null, erase: async () => {}, close() {} },
     ...{ ledger_heads: { heads: heads as never, interval_ms: 1, witnesses: [] }, ledger_audit: audit },
