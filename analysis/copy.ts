@@ -1,6 +1,6 @@
 // A copy of the events that stays true: a file of DuckDB that has the tables of SQL, brought up to date at each call. Each batch of events
 // and the position that it reaches are one transaction, and so is what follows from streams that were deleted from the log.
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import {
   BEGINNING,
   type EventStore,
@@ -19,8 +19,19 @@ import { definitions, TABLES } from './tables.ts';
 import { EVENT_VIEWS, quoted, rowsOfType } from './views.ts';
 
 /** The copy is of another log, or something else has written to the file. */
-class NoCopy extends Error {
+export class NoCopy extends Error {
   readonly code = 'no_copy';
+}
+
+/** What was copied, for those who bring it elsewhere. */
+export interface Copied {
+  position: Position;
+  /** The id of the log's first event, the version of the tables, and the id of this copy. */
+  log: string;
+  version: string;
+  id: string;
+  /** The types of the events that came or went since `published` was called. */
+  changed: ReadonlySet<string>;
 }
 
 export interface Copy {
@@ -29,16 +40,24 @@ export interface Copy {
   /** Adds what the log has after `position`. Returns the number of events. Throws `SqlError` and the log's errors. */
   advance(log: EventStore, signal?: AbortSignal): Promise<number>;
   /** Removes what the log no longer has. Returns the number of events. */
-  forget(log: Pick<StoredLog, 'deletedStreams'>): Promise<number>;
+  forget(log: Deleting): Promise<number>;
+  copied(): Promise<Copied>;
+  /** What changed is elsewhere too. */
+  published(): Promise<void>;
   database: Database;
   close(): Promise<void>;
 }
+
+/** What of the log says which streams are gone. */
+export type Deleting = Pick<StoredLog, 'deletedStreams' | 'head'>;
 
 interface Options {
   /** Called before each step that a power cut may separate from the next. */
   step?(): void;
   /** Called with each event's position. */
   seen?(position: Position): void;
+  /** Names of deleted streams that are removed already: for whoever opens the same copy again and again. */
+  gone?: Set<string>;
 }
 
 const EVERYTHING: Selection = { streams: null, categories: null, types: null, from: null, to: null };
@@ -48,10 +67,13 @@ const BATCH_BYTES = 32 * 2 ** 20;
 /** Filled from the batch; the others are views over them, which need no upkeep. */
 const [URLS, ...VIEWS] = ANSWER_TABLES;
 
+/** Of the tables that are the copy's own. */
+const LAYOUT = '2';
+
 /** Of this version of the tables: a copy of another is made anew. */
 const VERSION = hash(
   'sha256',
-  [...definitions(), ...ANSWER_TABLES.map((each) => rowsOfAnswer(each, quoted))].join('\n'),
+  [LAYOUT, ...definitions(), ...ANSWER_TABLES.map((each) => rowsOfAnswer(each, quoted))].join('\n'),
 );
 
 /** Opens the copy in a file, or makes it there. Throws `NoCopy` for a file of another kind or of another log. */
@@ -100,9 +122,16 @@ async function make({ run, all }: Database, log: string): Promise<void> {
     [
       'BEGIN',
       ...there.map(([kind, name]) => `DROP ${kind} IF EXISTS ${quoted(String(name))}`),
-      ...[...made, eventsTable('batch_'), eventsTable('listing_'), 'CREATE TABLE gone_ (stream VARCHAR)', ...views],
-      'CREATE TABLE copied (position VARCHAR, log VARCHAR, version VARCHAR, changed VARCHAR[])',
-      `INSERT INTO copied VALUES ('', ${sqlText(log)}, ${sqlText(VERSION)}, [])`,
+      ...[
+        ...made,
+        eventsTable('batch_'),
+        eventsTable('listing_'),
+        'CREATE TABLE gone_ (stream VARCHAR)',
+        'CREATE TABLE going_ (stream VARCHAR)',
+        ...views,
+      ],
+      'CREATE TABLE copied (position VARCHAR, log VARCHAR, version VARCHAR, changed VARCHAR[], forgotten VARCHAR, id VARCHAR)',
+      `INSERT INTO copied VALUES ('', ${sqlText(log)}, ${sqlText(VERSION)}, [], '', '${randomUUID()}')`,
       'COMMIT',
     ].join(';'),
   );
@@ -112,13 +141,15 @@ class DuckDbCopy implements Copy {
   readonly database: Database;
   readonly #step: () => void;
   readonly #seen: (position: Position) => void;
+  readonly #gone: Set<string>;
   position: Position;
 
-  constructor(database: Database, position: Position, { step = () => {}, seen = () => {} }: Options) {
+  constructor(database: Database, position: Position, { step = () => {}, seen = () => {}, gone = new Set() }: Options) {
     this.database = database;
     this.position = position;
     this.#step = step;
     this.#seen = seen;
+    this.#gone = gone;
   }
 
   async advance(log: EventStore, signal?: AbortSignal): Promise<number> {
@@ -171,31 +202,46 @@ class DuckDbCopy implements Copy {
     );
   }
 
-  async forget(log: Pick<StoredLog, 'deletedStreams'>): Promise<number> {
-    const { run, all, connection } = this.database;
-    await run('DELETE FROM gone_');
-    const appender = await connection.createAppender('gone_');
-    for await (const stream of log.deletedStreams()) {
-      appender.appendVarchar(stream);
-      appender.endRow();
-    }
-    appender.closeSync();
-    const found = await all('SELECT type, count(*) FROM events WHERE stream IN (FROM gone_) GROUP BY type');
-    if (found.length === 0) return 0;
+  async forget(log: Deleting): Promise<number> {
+    const { run, all } = this.database;
+    if (this.#gone.size === 0) for (const [stream] of await all('FROM gone_')) this.#gone.add(String(stream));
+    const reached = await log.head();
+    const going = await this.#stageGoing(log);
+    if (going.length === 0) return 0;
+    const found = await all('SELECT type, count(*) FROM events WHERE stream IN (FROM going_) GROUP BY type');
     this.#step();
     const types = found.map(([type]) => String(type));
     await this.#transaction(types, this.position, async () => {
       // The results of a job go with its listing too: without their URLs they say nothing.
-      await run(`DELETE FROM urls WHERE 'urls-' || job_id IN (FROM gone_)
-        OR position IN (SELECT position FROM URLChecked WHERE stream IN (FROM gone_))`);
+      await run(`DELETE FROM urls WHERE 'urls-' || job_id IN (FROM going_)
+        OR position IN (SELECT position FROM URLChecked WHERE stream IN (FROM going_))`);
       for (const table of ['events', 'listing_', ...types.filter((type) => TABLES.has(type)).map(quoted)]) {
-        await run(`DELETE FROM ${table} WHERE stream IN (FROM gone_)`);
+        await run(`DELETE FROM ${table} WHERE stream IN (FROM going_)`);
       }
+      await run(`INSERT INTO gone_ FROM going_; UPDATE copied SET forgotten = ${sqlText(reached)}`);
       this.#step();
     });
+    for (const stream of going) this.#gone.add(stream);
     // Deleted rows are in the file until a checkpoint writes their groups anew.
-    await run('CHECKPOINT');
+    if (found.length > 0) await run('CHECKPOINT');
     return found.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** The streams that were deleted, and are not known as such. */
+  async #stageGoing(log: Deleting): Promise<string[]> {
+    const { run, all, connection } = this.database;
+    const [[after]] = (await all('SELECT forgotten FROM copied')) as [[string]];
+    const going = new Set<string>();
+    for await (const stream of log.deletedStreams(after)) if (!this.#gone.has(stream)) going.add(stream);
+    if (going.size === 0) return [];
+    await run('DELETE FROM going_');
+    const appender = await connection.createAppender('going_');
+    for (const stream of going) {
+      appender.appendVarchar(stream);
+      appender.endRow();
+    }
+    appender.closeSync();
+    return [...going];
   }
 
   async #transaction(types: readonly string[], position: Position, work: () => Promise<void>): Promise<void> {
@@ -215,6 +261,17 @@ class DuckDbCopy implements Copy {
     this.position = position;
   }
 
+  async copied(): Promise<Copied> {
+    const [row] = await this.database.all('SELECT position, log, version, id, changed FROM copied');
+    const [position, log, version, id, changed] = row as [string, string, string, string, string[]];
+    return { position, log, version, id, changed: new Set(changed) };
+  }
+
+  async published(): Promise<void> {
+    this.#step();
+    await this.database.run('UPDATE copied SET changed = []');
+  }
+
   close(): Promise<void> {
     return this.database.close();
   }
@@ -222,3 +279,7 @@ class DuckDbCopy implements Copy {
 
 /** The tables of a copy that people read. */
 export const COPIED_TABLES: readonly string[] = [...TABLES.keys()];
+
+/** Those of them whose rows are other ones when events of these types came or went. */
+export const changedTables = (changed: ReadonlySet<string>): readonly string[] =>
+  changed.size === 0 ? [] : COPIED_TABLES.filter((name) => changed.has(name) || !EVENT_VIEWS.includes(name as never));

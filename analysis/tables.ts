@@ -50,7 +50,7 @@ export const TABLES: ReadonlyMap<string, Table> = new Map(all.map((each) => [eac
 const SHARED = EVENTS_COLUMNS.filter(({ name }) => (SHARED_COLUMNS as readonly string[]).includes(name));
 
 /** The columns of each table. */
-const COLUMNS: ReadonlyMap<string, readonly SqlColumn[]> = new Map([
+export const COLUMNS: ReadonlyMap<string, readonly SqlColumn[]> = new Map([
   ['events', EVENTS_COLUMNS],
   ...EVENT_VIEWS.map((type) => [type, [...SHARED, ...fieldColumns(type)]] as const),
   ...ANSWER_TABLES.map(({ name, columns }) => [name, columns] as const),

@@ -126,6 +126,9 @@ export interface StoredLog extends EventStore {
    */
   appendInOrder(appends: readonly OrderedAppend[]): Promise<AppendResult[]>;
 
-  /** The names of the deleted streams, in any order. A name may come twice; memory does not grow with their number. */
-  deletedStreams(): AsyncIterable<string>;
+  /**
+   * The names of the deleted streams, in any order. A name may come twice; memory does not grow with their number. With `after`, a store that knows
+   * when a stream was deleted leaves out what was deleted up to this position.
+   */
+  deletedStreams(after?: Position): AsyncIterable<string>;
 }

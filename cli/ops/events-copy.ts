@@ -1,8 +1,5 @@
 // `events copy`: keeps a copy of the events for other tools, as the tables that SQL has.
-import { mkdir, writeFile } from 'node:fs/promises';
-import { extname, join, resolve } from 'node:path';
-import { COPIED_TABLES, type Copy, openCopy } from '../../analysis/copy.ts';
-import { copyToParquet } from '../../analysis/parquet.ts';
+import { type Copy, openCopy } from '../../analysis/copy.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
 import { backOff, pause } from '../../time/pause.ts';
@@ -10,9 +7,9 @@ import { closing } from '../closing.ts';
 import { onInterrupts } from '../interrupts.ts';
 import { showProgress } from '../progress.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { isAway, openPlace, PLACE_MEANS } from './copy-places.ts';
 import { placeOf, unitOf } from './log-progress.ts';
 import { openLogToRead } from './open-log.ts';
-import { MODE, partOf } from './output-file.ts';
 import { keepReserve } from './reserve.ts';
 import { count } from './text.ts';
 
@@ -25,33 +22,34 @@ export const eventsCopy: Command = {
   options: {
     to: {
       ...{ type: 'string', value: 'PLACE' },
-      means: 'a file of DuckDB, whose name ends in .duckdb, or a folder, which gets a file of Parquet for each table',
+      means: PLACE_MEANS,
     },
     follow: { type: 'boolean', means: 'go on, and copy events as they are appended, until Ctrl-C' },
   },
   async run(run) {
     const { to, follow = false } = run.values as { to?: string; follow?: boolean };
     if (to === undefined) throw new UsageError('it needs --to PLACE');
-    if (/^[a-z][a-z0-9+]+:\/\//.test(to)) throw new UsageError(`--to ${to}: it must be a file or a folder`);
-    const place = resolve(run.folder, to);
-    const is_file = extname(place) === '.duckdb';
-    if (!is_file) await mkdir(place, { recursive: true, mode: 0o700 });
-    const file = is_file ? place : join(place, '.copy.duckdb');
+    const { file, publish } = await openPlace(run, to);
     const assertRoom = keepReserve(run, file);
     const { signal } = onInterrupts();
+    const gone = new Set<string>();
+    let is_published = false;
     let failures = 0;
     for (;;) {
       try {
         const { log } = await openLogToRead(run);
         await using opened = closing(log);
-        await using copy = closing(await openCopy(file, opened, { seen: assertRoom }));
+        await using copy = closing(await openCopy(file, opened, { seen: assertRoom, gone }));
         const copied = await bringUpToDate(run, copy, opened as unknown as StoredLog, signal);
-        if (!is_file) await writeTables(copy, place);
+        is_published &&= copied.events === 0 && copied.removed === 0;
+        if (!is_published) await publish(copy);
+        is_published = true;
         failures = 0;
         if (!follow || copied.events > 0 || copied.removed > 0) tell(run, copied, copy);
       } catch (error) {
-        if (!follow || storeFaultOf(error) === null) throw error;
-        if (failures === 0) run.err.write(`the event log is away, and awaited: ${(error as Error).message}\n`);
+        if (!follow || (storeFaultOf(error) === null && !isAway(error))) throw error;
+        if (failures === 0) run.err.write(`a store is away, and awaited: ${(error as Error).message}\n`);
+        is_published = false;
         failures += 1;
         await backOff(failures, LONGEST_WAIT_MS, signal);
       }
@@ -84,19 +82,4 @@ function tell(run: Run, { events, removed }: Copied, { position }: Copy): void {
       ? `${JSON.stringify({ events, removed, position })}\n`
       : `${count(events, 'event')} added, ${count(removed, 'event')} removed, up to position ${position}\n`,
   );
-}
-
-/** Writes the tables that have changed since they were written last, each as one file that appears whole. */
-async function writeTables({ database }: Copy, folder: string): Promise<void> {
-  const [row] = await database.all('SELECT changed FROM copied');
-  const changed = new Set(row![0] as readonly string[]);
-  if (changed.size === 0) return;
-  for (const name of COPIED_TABLES) {
-    if (/^[A-Z]/.test(name) && !changed.has(name)) continue;
-    using target = await partOf(join(folder, `${name}.parquet`));
-    await writeFile(target.part, '', { mode: MODE });
-    await copyToParquet(database, `(FROM "${name}")`, target.part);
-    await target.finish();
-  }
-  await database.run('UPDATE copied SET changed = []');
 }

@@ -69,6 +69,38 @@ test('a copy has all tables of the log, adds only what is new, and loses what th
   await again.close();
 });
 
+test('a deleted stream is looked for once, whoever opens the copy', async (t) => {
+  const { log, file } = await filled(t);
+  const gone = new Set<string>();
+  const asked: string[] = [];
+  const counted = {
+    head: () => log.head(),
+    deletedStreams(after: string) {
+      asked.push(after);
+      return log.deletedStreams(after);
+    },
+  };
+  const forget = async (known?: Set<string>) => {
+    const copy = await openCopy(file, log, known && { gone: known });
+    await copy.advance(log);
+    const removed = await copy.forget(counted);
+    const [going] = await copy.database.all('SELECT count(*) FROM going_');
+    await copy.close();
+    return [removed, ...going!];
+  };
+  t.deepEqual(await forget(gone), [0, 0]);
+  await purge(log, 'jan-1');
+  const before = await log.head();
+  t.deepEqual(await forget(gone), [2, 2]);
+  t.is(gone.size, 2);
+  await purge(log, 'jan-2');
+  await log.deleteStream('checks-none-0');
+  // A process that does not know them reads them from the copy.
+  t.deepEqual(await forget(), [2, 3]);
+  t.deepEqual(await forget(), [0, 3]);
+  t.deepEqual(asked, ['', '', before, before]);
+});
+
 test('a copy that is stopped ends with what it has, and goes on from there', async (t) => {
   const { log, file } = await filled(t);
   const stop = new AbortController();

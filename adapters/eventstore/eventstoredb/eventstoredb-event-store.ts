@@ -59,7 +59,7 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<St
     readAll: (range = {}) => iterable(() => readAll(connection, range)),
     subscribe: (range) => iterable(() => subscribe(connection, range)),
     appendInOrder: (appends) => appendInOrder(connection, appends),
-    deletedStreams: () => iterable(() => deletedStreams(connection)),
+    deletedStreams: (after) => iterable(() => deletedStreams(connection, after)),
     head: () => head(connection),
     deleteStream: (stream) => deleteStream(connection, stream),
     close: () => connection.close(),
@@ -104,9 +104,9 @@ async function appendInOrder(connection: Connection, appends: readonly OrderedAp
   return results;
 }
 
-async function* deletedStreams(connection: Connection): AsyncGenerator<string, void> {
+async function* deletedStreams(connection: Connection, from: Position = BEGINNING): AsyncGenerator<string, void> {
   const { closed: signal } = connection;
-  for await (const part of allLog(connection, { from: BEGINNING, taking: DELETIONS, signal, forever: false })) {
+  for await (const part of allLog(connection, { from, taking: DELETIONS, signal, forever: false })) {
     yield* part.events;
     if (part.caught_up) return;
   }

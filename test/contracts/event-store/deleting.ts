@@ -74,6 +74,9 @@ export function deleting(sentence: Sentence, fixture: Fixture): void {
         );
         t.deepEqual([...new Set(deleted)].sort(), [...names.slice(10), `${category}-never`].sort());
       }
+      const reached = await store.head();
+      await store.deleteStream(names[0]!);
+      t.true((await Array.fromAsync(other.deletedStreams(reached))).includes(names[0]!));
     },
   );
 }

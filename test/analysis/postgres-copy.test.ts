@@ -1,0 +1,149 @@
+// A copy in PostgreSQL has what SQL over the log has, after new events, deleted jobs, other tables and kill -9 at each step.
+import { execFile } from 'node:child_process';
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { COPIED_TABLES } from '../../analysis/copy.ts';
+import { sourceOfLog } from '../../analysis/event-source.ts';
+import { openQuery } from '../../analysis/query.ts';
+import type { StoredLog } from '../../events/event-store.ts';
+import { fillAnalysed } from '../support/analysed-log.ts';
+import { fillLedger } from '../support/audited-ledger.ts';
+import { folder, named, ops } from '../support/filled-log.ts';
+import { asked, findPostgres, type Postgres, startPostgres } from '../support/postgres.ts';
+
+const bin = findPostgres();
+const test = (bin === null ? anyTest.serial.skip : anyTest.serial) as TestFn;
+const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
+const PROGRAM = join(import.meta.dirname, 'publishing-until.ts');
+let server: Postgres;
+anyTest.before(async () => {
+  if (bin !== null) server = await startPostgres(bin);
+});
+anyTest.after.always(() => server?.remove());
+
+const inSchema = (schema: string) => `${server.url}?schema=${schema}`;
+
+async function filled(t: ExecutionContext, fill: (log: StoredLog) => Promise<unknown> = fillAnalysed) {
+  const at = await folder(t);
+  const path = join(at, 'events.db');
+  const log = await openSqliteEventStore({ path });
+  t.teardown(() => log.close());
+  await fill(log);
+  return { at, path, log, file: join(at, 'copy.duckdb') };
+}
+
+async function purge(log: StoredLog, job_id: string): Promise<void> {
+  for (const stream of [`urls-${job_id}`, `checks-${job_id}-0`]) await log.deleteStream(stream);
+}
+
+async function publish(path: string, file: string, place: string, last = -1): Promise<number> {
+  const args = [PROGRAM, path, file, place, join(file, '..'), String(last)];
+  return Number((await promisify(execFile)(process.execPath, args)).stdout);
+}
+
+/** Maps are lists of keys and values in DuckDB's JSON, and objects in PostgreSQL. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const is_map = value.length > 0 && value.every((each) => each !== null && Object.keys(each).join() === 'key,value');
+    return is_map ? plain(Object.fromEntries(value.map(({ key, value }) => [key, value]))) : value.map(plain);
+  }
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).map(([key, each]) => [key, plain(each)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A time within JSON, as both write it. */
+const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00)$/;
+const rowText = (row: readonly unknown[]) =>
+  JSON.stringify(row.map(plain), (_, value) =>
+    typeof value === 'string' && TIME.test(value) ? new Date(value).toISOString() : value,
+  );
+
+async function assertSame(t: ExecutionContext, log: StoredLog, schema: string): Promise<void> {
+  const query = await openQuery(sourceOfLog(log), EVERYTHING);
+  for (const name of COPIED_TABLES) {
+    const expected: string[] = [];
+    for await (const { rows } of query.answers(`FROM ${name}`))
+      for await (const bunch of rows) expected.push(...bunch.map(rowText));
+    const found = await asked(server.url, `SELECT * FROM ${schema}.${name}`);
+    t.deepEqual(found.map(rowText).sort(), expected.sort(), name);
+  }
+  await query.close();
+}
+
+test('events copy keeps a schema of PostgreSQL: only what is new is sent, and what the log has lost goes', async (t) => {
+  const { at, log } = await filled(t);
+  await log.append('user-nul', 'no_stream', [named(undefined, 'a\\N"\u0000\nb')]);
+  const copy = () => ops({ DATA_DIR: at }, 'copy', '--to', inSchema('one'));
+  const first = await copy();
+  t.is(first.code, 0, first.stderr);
+  const [[text]] = (await asked(server.url, "SELECT name FROM one.usernamed WHERE stream = 'user-nul'")) as [[string]];
+  t.is(text, 'a\\N"\nb');
+  await log.deleteStream('user-nul');
+  await fillLedger(log);
+  await purge(log, 'jan-1');
+  t.regex((await copy()).stdout, /^\d+ events added, 3 events removed/);
+  await assertSame(t, log, 'one');
+  const rows = () => asked(server.url, 'SELECT xmin::text, position FROM one.jobcreated ORDER BY position');
+  const before = await rows();
+  t.is((await copy()).code, 0);
+  t.deepEqual(await rows(), before, 'rows that are there are not sent again');
+  // The working copy may be lost: nothing is twice then.
+  await rm(join(at, 'copies'), { recursive: true });
+  t.is((await copy()).code, 0);
+  await assertSame(t, log, 'one');
+  t.deepEqual(await rows(), before);
+});
+
+test('tables of another version are made anew, and a schema of somebody else is refused', async (t) => {
+  const { at, path, log, file } = await filled(t);
+  await publish(path, file, inSchema('two'));
+  await asked(server.url, "UPDATE two.copied SET version = 'older'");
+  await asked(server.url, "UPDATE two.copied_tables SET definition = 'older' WHERE name = 'JobCreated'");
+  await asked(server.url, 'ALTER TABLE two.jobcreated DROP COLUMN source');
+  await asked(server.url, 'CREATE VIEW two.hosts AS SELECT DISTINCT host FROM two.urls');
+  await publish(path, file, inSchema('two'));
+  await assertSame(t, log, 'two');
+  t.true((await asked(server.url, 'SELECT * FROM two.hosts')).length > 0);
+
+  await asked(server.url, 'CREATE SCHEMA mine');
+  await asked(server.url, 'CREATE TABLE mine.notes (text text)');
+  const copy = (place: string) => ops({ DATA_DIR: at }, 'copy', '--to', place);
+  t.regex((await copy(inSchema('mine'))).stderr, /tables that are no copy of events/);
+  const other = await filled(t, fillLedger);
+  await t.throwsAsync(publish(other.path, other.file, inSchema('two')), { message: /a copy of another log/ });
+});
+
+test('a call that is killed at any step leaves what was there, or all that is new', async (t) => {
+  t.timeout(300_000);
+  const { at, path, log, file } = await filled(t);
+  const killed = [0, 1, 2, 10, 20].map((step) => ({ step, schema: `killed_${step}` }));
+  await publish(path, file, inSchema('whole'));
+  const kept = join(at, 'kept.duckdb');
+  await copyFile(file, kept);
+  for (const { schema } of killed) {
+    await copyFile(kept, file);
+    await publish(path, file, inSchema(schema));
+  }
+  await copyFile(kept, file);
+  await fillLedger(log);
+  await purge(log, 'jan-2');
+  const steps = await publish(path, file, inSchema('whole'));
+  t.true(steps > 20, String(steps));
+  const reached = (schema: string) => asked(server.url, `SELECT position FROM ${schema}.copied`);
+  const [before, after] = [await reached('killed_0'), await reached('whole')];
+  // Before the commit and after it, too.
+  killed[3]!.step = steps - 2;
+  killed[4]!.step = steps - 1;
+  for (const { step, schema } of killed) {
+    const own = join(at, `${schema}.duckdb`);
+    await copyFile(kept, own);
+    await t.throwsAsync(publish(path, own, inSchema(schema), step), { message: /Command failed/ });
+    t.deepEqual(await reached(schema), step === steps - 1 ? after : before);
+    await publish(path, own, inSchema(schema));
+    await assertSame(t, log, schema);
+  }
+});

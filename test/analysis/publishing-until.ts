@@ -1,0 +1,22 @@
+// Brings a copy to PostgreSQL or a bucket, and ends as by kill -9 at a step: node publishing-until.ts EVENTS_DB COPY PLACE FOLDER STEP. It prints the number of
+// steps where it came to the end.
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
+import { openCopy } from '../../analysis/copy.ts';
+import { publishToPostgres } from '../../analysis/postgres-copy.ts';
+import { publishToBucket } from '../../cli/ops/copy-to-bucket.ts';
+import { type BlobBucket, parseBlobUrl } from '../../settings/blob-url.ts';
+
+const [path, file, place, folder, last] = process.argv.slice(2) as [string, string, string, string, string];
+let steps = 0;
+const step = () => {
+  if (steps++ === Number(last)) process.kill(process.pid, 'SIGKILL');
+};
+const log = await openSqliteEventStore({ path, read_only: true });
+const copy = await openCopy(file, log);
+await copy.advance(log);
+await copy.forget(log);
+if (place.startsWith('s3:')) await publishToBucket(copy, parseBlobUrl(place) as BlobBucket, folder, step);
+else await publishToPostgres(copy, place, folder, step);
+await copy.close();
+await log.close();
+process.stdout.write(String(steps));
