@@ -1,6 +1,8 @@
-// Runs the steps of `npm run lint` two at a time, and prints what each says when it ends. All run, whichever fails.
+// Runs the steps of `npm run lint` two at a time, and prints what each says when it ends. All run, whichever fails. What lint alone needs is
+// installed in .ci before its first run.
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { withLintTools } from './lint-tools.ts';
 
 const AT_ONCE = 2;
 /** The longest first. One checker of tsc's takes 6 s of processor time, its default of four 15 s: each checks much the same types. */
@@ -14,8 +16,10 @@ const STEPS = [
   'node .ci/client-models.ts',
 ];
 
+const env = withLintTools();
+
 async function run(step: string): Promise<void> {
-  const child = spawn(`${step} 2>&1`, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(`${step} 2>&1`, { env, shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   process.stdout.write(await text(child.stdout));
   if ((await exited) === 0) return;

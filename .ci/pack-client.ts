@@ -1,18 +1,19 @@
 // Makes the packages `url-checker-client` of npm and of PyPI: `node .ci/pack-client.ts FOLDER` writes the tarball and the wheel into the folder and prints
 // their paths.
 import { execFileSync } from 'node:child_process';
-import { cpSync, createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { build } from 'esbuild';
 import yazl from 'yazl';
+import { packFolder } from './pack-folder.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'clients/typescript');
 const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-const to = resolve(process.argv[2] ?? '.');
+const to = packFolder();
 const work = mkdtempSync(join(tmpdir(), 'pack-client-'));
 try {
   await build({
@@ -38,7 +39,6 @@ try {
     exports: { '.': { types: './index.d.ts', default: './index.js' } },
   };
   writeFileSync(join(work, 'package.json'), JSON.stringify(manifest, null, 2));
-  mkdirSync(to, { recursive: true });
   const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', to], { cwd: work, encoding: 'utf8' });
   console.log(join(to, packed.trim()));
   console.log(await wheel());

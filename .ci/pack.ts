@@ -3,9 +3,10 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { ERROR_CODES, Outcome } from '../events/checks.ts';
+import { packFolder } from './pack-folder.ts';
 import { typeOf } from './schema-types.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -37,7 +38,7 @@ const { name, version, description, license, dependencies, optionalDependencies 
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
 
-const to = resolve(process.argv[2] ?? '.');
+const to = packFolder();
 const work = mkdtempSync(join(tmpdir(), 'pack-'));
 try {
   await bundle(join(work, 'dist'));
@@ -46,7 +47,6 @@ try {
   cpSync(join(root, 'examples'), join(work, 'examples'), { recursive: true });
   for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(work, file));
   writeFileSync(join(work, 'package.json'), JSON.stringify(manifest(), null, 2));
-  mkdirSync(to, { recursive: true });
   const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', to], { cwd: work, encoding: 'utf8' });
   console.log(join(to, packed.trim()));
 } finally {

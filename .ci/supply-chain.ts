@@ -1,4 +1,4 @@
-// Checks what `npm ci` installs: every package of the lockfile names its file at the registry and the file's hash, and every licence in the
+// Checks what `npm ci` and lint install: every package of the lockfiles names its file at the registry and the file's hash, and every licence in the
 // bill of materials of what is shipped (`npm sbom`, CycloneDX) is one that it may be shipped with. With a path, writes the bill there.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -28,12 +28,12 @@ interface Component {
 }
 
 const root = join(import.meta.dirname, '..');
-const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-  packages: Record<string, Locked>;
-};
+const locked = ['package-lock.json', '.ci/package-lock.json'].flatMap((file) => {
+  const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { packages: Record<string, Locked> };
+  return Object.entries(packages).filter(([path, { link }]) => path !== '' && !link);
+});
 const problems: string[] = [];
-for (const [path, { link, resolved, integrity }] of Object.entries(packages)) {
-  if (path === '' || link) continue;
+for (const [path, { resolved, integrity }] of locked) {
   if (!resolved?.startsWith('https://registry.npmjs.org/'))
     problems.push(`${path}: resolved is ${resolved ?? 'missing'}`);
   if (!integrity?.startsWith('sha512-')) problems.push(`${path}: integrity is ${integrity ?? 'missing'}`);
@@ -52,9 +52,7 @@ for (const { name, version, licenses = [] } of components) {
 const to = process.argv[2];
 if (to !== undefined) writeFileSync(to, bill);
 for (const problem of problems) console.error(problem);
-console.log(
-  `supply chain: ${Object.keys(packages).length} locked, ${components.length} in the bill, ${problems.length} problems`,
-);
+console.log(`supply chain: ${locked.length} locked, ${components.length} in the bill, ${problems.length} problems`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 /** Of alternatives one has to be allowed, of licences that hold together all. */

@@ -34,15 +34,24 @@ function read() {
   };
 }
 
+let data_dir = '';
 try {
   const { link, ...wanted } = read();
   const config = readConfig(process.env);
+  data_dir = config.data_dir;
   if (config.identity_jwks_url !== null) {
     throw new Error('IDENTITY_JWKS_URL is set: that identity provider issues the tokens');
   }
-  const issued = await (link ? issueLocalCode : issueLocalToken)(config.data_dir, wanted);
+  const issued = await (link ? issueLocalCode : issueLocalToken)(data_dir, wanted);
   console.log(link ? signInLink(config.public_url, issued) : issued);
 } catch (error) {
-  console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
+  const message = error instanceof Error ? error.message : String(error);
+  const is_of_folder = error instanceof Error && 'syscall' in error;
+  // Where a folder of it is read-only, the system's own words name a missing file.
+  console.error(
+    is_of_folder
+      ? `DATA_DIR ${data_dir} cannot be used, where the service keeps its key: ${message}`
+      : `${message}\n${USAGE}`,
+  );
   process.exitCode = 2;
 }

@@ -74,6 +74,15 @@ test('on a Node that is too old it says so in one sentence', async (t) => {
   t.is(err, 'url-checker needs Node.js 22.15 or later, and runs on 22.14.9.\n');
 });
 
+test('where it cannot be written, one sentence says so', async (t) => {
+  const place = join(folder, 'package.json', 'packages');
+  for (const name of ['pack', 'pack-client']) {
+    const { out, err } = await run(process.execPath, [join(ROOT, `.ci/${name}.ts`), place], { code: 1 });
+    t.is(out, '');
+    t.regex(err, /^The package cannot be written into .*package\.json\/packages: .*\. Name another folder\.\n$/);
+  }
+});
+
 test('what needs the packages of the service names them', async (t) => {
   const { err } = await command(process.execPath, ['serve'], 1);
   t.regex(err, /`url-checker serve` runs the service, whose packages are optional\..*\nnpm install .*'koa@\^3/);

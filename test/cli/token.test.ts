@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -51,6 +51,14 @@ for (const [what, args, env, message] of WRONG) {
     t.regex(stderr, /usage: /);
   });
 }
+
+test('a DATA_DIR that cannot be written is named, in one line', async (t) => {
+  const file = join(data_dir, 'file');
+  await writeFile(file, '');
+  const { code, stdout, stderr } = await run(['--user', 'a'], { DATA_DIR: join(file, 'data') });
+  t.deepEqual([code, stdout], [2, '']);
+  t.regex(stderr, /^DATA_DIR \/.*file\/data cannot be used, where the service keeps its key: .+\n$/);
+});
 
 for (const name of ['token', 'erase', 'backup', 'demo']) {
   test(`${name} --help prints how the command is called, and an unknown option too`, async (t) => {
