@@ -1,3 +1,4 @@
+// Workers beside a log and a queue that are away, and workers that sleep, are killed or stop: each URL is recorded once.
 import test from 'ava';
 import type { Engine } from '../../checkers/engine/engine.ts';
 import { WORK_SUBJECT, type Work } from '../../checkers/work.ts';

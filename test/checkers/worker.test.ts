@@ -1,3 +1,4 @@
+// The worker: messages of several batches, jobs that stop and resume, and outcomes as they come.
 import test from 'ava';
 import { until } from '../support/behind.ts';
 import { manualEngine } from '../support/fake-engine.ts';

@@ -1,3 +1,4 @@
+// An erased user is in no read model, in no byte of any file and in no replay. The ledger stays and verifies.
 import test from 'ava';
 import { readBackup } from '../../backups/read-backup.ts';
 import { writeBackup } from '../../backups/write-backup.ts';

@@ -1,3 +1,4 @@
+// A dispatcher over a queue, a log and jobs that a test holds in its hands.
 import type { Message } from '../../checkers/queue.ts';
 import type { Members, Work } from '../../checkers/work.ts';
 import { Dispatcher } from '../../processes/dispatch.ts';

@@ -1,3 +1,4 @@
+// A result as the read model has it.
 import { type ResultDocument, resultId } from '../../readmodels/results/results.ts';
 import { ALICES_JOB } from '../http/sample-app.ts';
 

@@ -1,3 +1,4 @@
+// A receiver of webhooks on the loopback, which keeps what it gets.
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import Stripe from 'stripe';
 import { closeHttp, listenOnLoopback } from './loopback.ts';

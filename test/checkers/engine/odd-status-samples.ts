@@ -1,3 +1,4 @@
+// Walls at statuses of their own, later products, and pages that only look like a wall.
 import { CLOUDFLARE, type Sample } from './protection-samples.ts';
 
 export const ODD_STATUS_SAMPLES: readonly Sample[] = [

@@ -1,3 +1,4 @@
+// The marks of bot protection: refusals as the products send them, and answers that only look like them.
 import test from 'ava';
 import { isChallengePage, protectionOf } from '../../../checkers/engine/protection.ts';
 import { leastCpuMs } from '../../support/cpu-time.ts';

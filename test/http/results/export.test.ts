@@ -1,3 +1,4 @@
+// Exported files as their readers see them: columns, types, names, and what a spreadsheet would run.
 import { buffer, text } from 'node:stream/consumers';
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
