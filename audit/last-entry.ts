@@ -168,7 +168,10 @@ export function problemsOf(
   return problems;
 }
 
-/** Throws where the text is no such proof. */
+/**
+ * Throws where the text is no such proof.
+ * @example parseLastEntryProof('{}') // throws
+ */
 export function parseLastEntryProof(text: string): LastEntryProof {
   const proof = JSON.parse(text) as LastEntryProof;
   const { kind, version, as_of, head, verifier, last, next } = proof;

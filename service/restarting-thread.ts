@@ -8,7 +8,7 @@ import { backOffMs } from '../time/back-off.ts';
 import { pause as pauseFor } from '../time/pause.ts';
 import { StartError } from './data-dir.ts';
 import type { ThreadMessage } from './role-thread.ts';
-import { exitOf, type ThreadStart, watchSilence } from './supervised-thread.ts';
+import { stopThread, type ThreadStart, watchSilence } from './supervised-thread.ts';
 
 /** A thread without a heartbeat for this long hangs: one turn of its event loop takes seconds at most. */
 const SILENT_MS = 120_000;
@@ -48,11 +48,7 @@ export class RestartingThread {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    const thread = this.#thread;
-    if (thread === null || thread.threadId === -1) return;
-    const exited = exitOf(thread);
-    thread.postMessage({ type: 'stop' });
-    await exited;
+    await stopThread(this.#thread);
   }
 
   async terminate(): Promise<void> {

@@ -93,6 +93,14 @@ export function exitOf(thread: Worker): Promise<number> {
   return new Promise((resolve) => thread.once('exit', resolve));
 }
 
+/** Asks a thread that runs to stop, and waits for its exit. */
+export async function stopThread(thread: Worker | null): Promise<void> {
+  if (thread === null || thread.threadId === -1) return;
+  const exited = exitOf(thread);
+  thread.postMessage({ type: 'stop' });
+  await exited;
+}
+
 export class SupervisedThread {
   readonly #options: SupervisedOptions;
   readonly #monotonic: () => number;
@@ -118,11 +126,7 @@ export class SupervisedThread {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    const thread = this.#thread;
-    if (thread === null || thread.threadId === -1) return;
-    const exited = exitOf(thread);
-    thread.postMessage({ type: 'stop' });
-    await exited;
+    await stopThread(this.#thread);
   }
 
   async terminate(): Promise<void> {

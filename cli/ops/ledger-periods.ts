@@ -1,15 +1,12 @@
 // `ledger close` and `ledger periods`: until which day the books are closed, and what came later and touches a closed period.
-import { randomUUID } from 'node:crypto';
-import { pino } from 'pino';
 import { type CheckedPeriod, ClosedPeriods, isAsClosed, type LateEvent, openPeriod } from '../../audit/periods.ts';
 import { type LedgerSource, sourceOfLog } from '../../audit/source.ts';
 import { openSpill } from '../../audit/spill.ts';
 import { closePeriod } from '../../commands/ledger/periods.ts';
 import { MAX_CLOSING_REASON_CHARS, type PeriodClosed } from '../../events/service.ts';
-import { openStores } from '../../service/stores.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
-import { assertUsedLog } from '../used-log.ts';
+import { openUsedStores, operatorContext } from '../used-log.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { FILE, openSource, pointOf } from './ledger-options.ts';
 import { count, printable } from './text.ts';
@@ -32,15 +29,9 @@ export const ledgerClose: Command = {
     pointOf(run, 'until');
     if (reason.length > MAX_CLOSING_REASON_CHARS)
       throw new UsageError(`--reason TEXT: it must have at most ${MAX_CLOSING_REASON_CHARS} characters`);
-    const config = readConfig(run.env);
-    const logger = pino({ level: 'silent' });
-    const opening = { of: 'others', signal: AbortSignal.timeout(30_000), waiting: () => {} } as const;
-    await assertUsedLog(config, logger, opening);
-    await using stores = closing(await openStores(config, logger, opening));
+    await using stores = await openUsedStores(readConfig(run.env));
     const closed = { ...(await countedUntil(sourceOfLog(stores.log), until)), reason };
-    const command_id = randomUUID();
-    const context = { command_id, causation_id: command_id, actor: 'admin:ledger', now: Date.now() };
-    const handled = await closePeriod(stores.log, closed, context);
+    const handled = await closePeriod(stores.log, closed, operatorContext('ledger'));
     if (!handled.ok) throw new UsageError(`ledger close: ${handled.refused.message}`);
     const { entries, credits } = closed;
     if (run.json) run.out.write(`${JSON.stringify({ ...closed, is_new: handled.appended > 0 })}\n`);

@@ -1,6 +1,4 @@
 // `park list`, `park retry` and `park discard`: the events that a projection could not take.
-import { randomUUID } from 'node:crypto';
-import { pino } from 'pino';
 import { discardParked } from '../../commands/parked-events.ts';
 import { MAX_DISCARD_REASON_CHARS } from '../../events/service.ts';
 import {
@@ -9,10 +7,9 @@ import {
   projectionState,
   projectionStates,
 } from '../../readmodels/projection-state.ts';
-import { openStores } from '../../service/stores.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
-import { assertUsedLog } from '../used-log.ts';
+import { openUsedStores, operatorContext } from '../used-log.ts';
 import { type Command, EXIT, type Run, UsageError } from './command.ts';
 import { openDocumentsToRead } from './open-documents.ts';
 import { namedProjections, projectionsOf } from './projection-names.ts';
@@ -65,14 +62,8 @@ export const parkDiscard: Command = {
       throw new UsageError(`--reason TEXT: it needs one of at most ${MAX_DISCARD_REASON_CHARS} characters`);
     const position = /^\d{1,16}$/.test(given) ? given.padStart(16, '0') : given;
     const discarded = await parkedAt(run, name, position);
-    const config = readConfig(run.env);
-    const logger = pino({ level: 'silent' });
-    const opening = { of: 'others', signal: AbortSignal.timeout(30_000), waiting: () => {} } as const;
-    await assertUsedLog(config, logger, opening);
-    await using stores = closing(await openStores(config, logger, opening));
-    const command_id = randomUUID();
-    const context = { command_id, causation_id: command_id, actor: 'admin:park', now: Date.now() };
-    await discardParked(stores.log, { ...discarded, reason }, context);
+    await using stores = await openUsedStores(readConfig(run.env));
+    await discardParked(stores.log, { ...discarded, reason }, operatorContext('park'));
     run.out.write(
       run.json
         ? `${JSON.stringify({ ...discarded, reason })}\n`
