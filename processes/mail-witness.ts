@@ -5,7 +5,7 @@ import type { Mailer } from './mail.ts';
 
 /**
  * Mails each note, as its text, to the address of a `mailto:` URL.
- * @example mailWitness('mailto:auditor@example.com', mailer).name // 'auditor@example.com'
+ * @example mailWitness('mailto:auditor@example.com', {}).name // 'auditor@example.com'
  */
 export function mailWitness(url: string, mailer: Pick<Mailer, 'send'>): Witness {
   const to = decodeURIComponent(new URL(url).pathname);
