@@ -155,7 +155,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
   const probed = probeDependencies(probesOf(config, blobs, identity), { signal: closing.signal });
   const status = openServiceStatus({ log, documents, roles, probed, now, ...readiness });
   const signs = giveRoleSigns({
-    ...{ documents, role: 'http', data_dir: config.data_dir },
+    ...{ documents, role: 'http', data_dir: config.data_dir, dependencies: probed.states },
     certificates: watchCertificates(certificates, { signal: closing.signal }),
   });
   signs.say('working');

@@ -123,7 +123,7 @@ export class Dispatcher {
     const sent = [...this.#targets.values()].filter(({ id }) => urls > 0 && id !== ANYONE);
     const waiting = sent.reduce((sum, target) => sum + target.waiting, 0);
     return {
-      ...{ jobs: this.#flights.size, batches, urls, urls_by_job, waiting },
+      ...{ jobs: this.#flights.size, batches, urls, urls_by_job, waiting, lost: this.#published.lost(isKnown) },
       oldest: oldest && { job_id: oldest.job_id, for_ms: Math.round(this.#now() - oldest.since) },
     };
   }
@@ -230,7 +230,7 @@ export class Dispatcher {
     const lost = this.#published.silentSince(this.#now() - this.#options.lost_after_ms);
     if (has_lost) {
       this.#logger.warn('the queue has lost messages: what no checker has in hand is published again');
-      lost.push(...this.#published.notInHandSince(this.#now() - IN_HAND_MS));
+      lost.push(...this.#published.lostSince(this.#now() - IN_HAND_MS));
     }
     for (const { job_id, batch, target } of lost) {
       const flight = this.#flights.get(job_id);

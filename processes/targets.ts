@@ -62,8 +62,9 @@ export class LossWatch {
 
   async hasLost(now: number): Promise<boolean> {
     if (!this.#queue.losses || now - this.#looked_at < LOSSES_LOOK_MS) return false;
-    this.#looked_at = now;
     const found = await this.#queue.losses();
+    // After the answer: the first pass that a queue answers again looks at once.
+    this.#looked_at = now;
     const is_new = this.#seen !== null && found > this.#seen;
     this.#seen = found;
     return is_new;
@@ -85,6 +86,9 @@ interface Publication {
 export class Publications {
   /** The one that was heard of longest ago is the first. */
   readonly #all = new Map<string, Publication>();
+  /** The batches that the queue lost, by job, until they are published again or done. */
+  readonly #lost = new Map<string, Set<number>>();
+  #lost_batches = 0;
 
   /** The number of batches of jobs that are `known`, the first `most_jobs` of these jobs, and what was published first. */
   summary(isKnown: (job_id: string) => boolean, most_jobs: number) {
@@ -97,6 +101,13 @@ export class Publications {
     };
   }
 
+  /** What the queue lost: the batches that wait to be published again, and all of them. */
+  lost(isKnown: (job_id: string) => boolean): { waiting: number; batches: number } {
+    for (const [job_id, { size }] of this.#lost) if (size === 0 || !isKnown(job_id)) this.#lost.delete(job_id);
+    const waiting = [...this.#lost.values()].reduce((sum, { size }) => sum + size, 0);
+    return { waiting, batches: this.#lost_batches };
+  }
+
   /** A checker has what was published to these targets in hand. */
   inHand(job_id: string, batch: number, targets: readonly string[], at: number): void {
     for (const target of targets) {
@@ -107,12 +118,16 @@ export class Publications {
   heard(job_id: string, batch: number, target: string, at: number, is_in_hand = false): void {
     const key = keyOf(job_id, batch, target);
     const since = this.#all.get(key)?.since ?? at;
+    // The batch -1 says that the job's listing lacks URLs: its work is not lost, it cannot be published.
+    if (batch === -1) this.#lost.delete(job_id);
+    else if (!is_in_hand) this.#lost.get(job_id)?.delete(batch);
     this.#all.delete(key);
     this.#all.set(key, { job_id, batch, target, at, since, in_hand_at: is_in_hand ? at : null });
   }
 
   delete(job_id: string, batch: number, target: string): void {
     this.#all.delete(keyOf(job_id, batch, target));
+    this.#lost.get(job_id)?.delete(batch);
   }
 
   /** Removes and returns those that nobody was heard of since then. */
@@ -126,12 +141,14 @@ export class Publications {
     return silent;
   }
 
-  /** Removes and returns those that no checker has said to have in hand since then. */
-  notInHandSince(then: number): Publication[] {
+  /** Removes and returns those that no checker has said to have in hand since then: the queue has lost them. */
+  lostSince(then: number): Publication[] {
     const lost = [...this.#all.values()].filter(
       ({ batch, in_hand_at }) => batch >= 0 && (in_hand_at === null || in_hand_at < then),
     );
     for (const { job_id, batch, target } of lost) this.delete(job_id, batch, target);
+    for (const { job_id, batch } of lost) this.#lost.set(job_id, (this.#lost.get(job_id) ?? new Set()).add(batch));
+    this.#lost_batches += lost.length;
     return lost;
   }
 }

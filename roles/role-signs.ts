@@ -73,6 +73,8 @@ export interface HandedOut {
   urls: number;
   /** The URLs of each job; of the first jobs where there are very many. Missing in heartbeats of an earlier version. */
   urls_by_job?: Readonly<Record<string, number>>;
+  /** Batches that the queue lost: those that are not published again yet, and all of them. Missing in heartbeats of an earlier version. */
+  lost?: { waiting: number; batches: number };
   /** The batch that was published first. */
   oldest: { job_id: string; for_ms: number } | null;
   /** Messages that wait in the queue. */

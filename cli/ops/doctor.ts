@@ -164,6 +164,13 @@ function workFindings(alive: readonly RoleSign[]): Finding[] {
     const runbook = sign.failing_ms !== null ? 'managerfails' : sign.put_off > 0 ? 'managerputsoff' : 'managerlate';
     return [{ wrong, do: `Read the log of the processes on ${worker!.machine}, by manager "${sign.name}".`, runbook }];
   });
+  const { batches = 0 } = worker?.work?.lost ?? {};
+  if (batches > 0)
+    found.push({
+      wrong: `the queue has lost ${count(batches, 'batch', 'batches')} since ${worker!.machine} took the work over; they were sent again`,
+      do: 'Look at the log of the queue, its room and its replicas.',
+      runbook: 'worklost',
+    });
   const violations = worker?.ledger_audit?.violations ?? 0;
   if (violations > 0)
     found.push({

@@ -51,6 +51,7 @@ export function openCounter(registry: Registry, { labelNames = [], ...measured }
     registers: [registry],
     collect() {
       this.reset();
+      if (labelNames.length === 0) this.remove();
       for (const [labels, total] of rowsOf(read())) this.inc(labels, total);
     },
   });

@@ -1,5 +1,6 @@
 // The live state of the service for operators: what each process says of itself and of the servers that it uses, and how far each
 // follower of the log is. Every question to a store is bounded in time; what a store does not answer is said so.
+import { hostname } from 'node:os';
 import type { EventStore, Position } from '../../events/event-store.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { type DependencyState, type ProbedDependencies, within } from '../../roles/dependencies.ts';
@@ -45,24 +46,22 @@ export function openServiceStatus(parts: StatusParts): () => Promise<ServiceStat
         return [name, outcome] as const;
       }),
     );
-    const own = [...stores(), ...probed.states()].map((state) => [state]);
-    const others = signs.filter(({ silent_ms }) => silent_ms !== null && silent_ms < SILENT_MS);
-    const of_signs = Object.values(
-      Object.groupBy(
-        others.flatMap(({ sign }) => sign.dependencies ?? []),
-        ({ name }) => name,
-      ),
-    ).map((states) => states!);
-    const missing = ['queue', 'mail'].filter((name) => !of_signs.some(([state]) => state!.name === name));
+    // This process has asked just now; its own heartbeat is older.
+    const others = signs.filter(({ sign, silent_ms }) => silent_ms !== null && silent_ms < SILENT_MS && !isOwn(sign));
+    const seen = [...stores(), ...probed.states(), ...others.flatMap(({ sign }) => sign.dependencies ?? [])];
+    const by_name = Object.values(Object.groupBy(seen, ({ name }) => name)).map((states) => states!);
+    const missing = ['queue', 'mail'].filter((name) => !seen.some((state) => state.name === name));
     return {
       ready: Object.fromEntries(ready),
-      dependencies: [...own, ...of_signs, ...missing.map((name) => [unknownOf(name)])].map(together),
+      dependencies: [...by_name, ...missing.map((name) => [unknownOf(name)])].map(together),
       processes: signs,
       followers: read?.followers ?? null,
       head: read?.head ?? null,
     };
   };
 }
+
+const isOwn = ({ role, machine, pid }: RoleSign) => role === 'http' && pid === process.pid && machine === hostname();
 
 const unknownOf = (name: string): DependencyState => ({
   name,

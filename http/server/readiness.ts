@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { DocumentsNotReady } from '../../readmodels/read-models.ts';
 import { type DependencyState, measureDependency } from '../../roles/dependencies.ts';
 import { troubleOf } from '../../roles/managers.ts';
-import { managersOf, type RoleWatch } from '../../roles/role-signs.ts';
+import { managersOf, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 import { openGauge } from '../frame/metrics.ts';
 import { repeatedly } from '../frame/repeatedly.ts';
 
@@ -125,6 +125,8 @@ export function openReadiness(options: ReadinessOptions): Readiness {
     const users = WORKERS.flatMap((role) => roles.alive(role)).filter((sign) => sign.queue_answers !== null);
     if (users.length === 0) throw new NotReady('no process that uses it sends a heartbeat');
     if (users.every((sign) => !sign.queue_answers)) throw new NotReady('it does not answer');
+    const waiting = workOf(roles)?.lost?.waiting ?? 0;
+    if (waiting > 0) throw new NotReady(`it has lost ${waiting} batches, which are sent again`);
   }
   const checks: Record<string, () => Promise<void>> = {
     event_log: async () => assertAnswers('event_log'),

@@ -127,6 +127,10 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
       return valuesOf({}, handed_out && value(handed_out));
     });
   }
+  const lost = 'Batches that the queue lost, and that were sent again, since the process took the work over.';
+  openCounter(registry, { name: 'dispatched_lost_batches_total', help: lost }, () =>
+    valuesOf({}, workOf(roles)?.lost?.batches ?? null),
+  );
   for (const [name, help, value] of OF_MANAGERS) {
     gauge(name, help, ['manager'], () =>
       managersOf(roles).flatMap((sign) => valuesOf({ manager: sign.name }, value(sign))),
@@ -188,7 +192,8 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
     '1 while the store or server answers a process that uses it, otherwise 0.',
     ['dependency'],
     () => {
-      const states = [...stores(), ...signsOf(roles).flatMap(({ dependencies = [] }) => dependencies)];
+      const signs = ['http', ...WORKERS].flatMap((role) => roles.alive(role));
+      const states = [...stores(), ...signs.flatMap(({ dependencies = [] }) => dependencies)];
       const names = new Set(states.map(({ name }) => name));
       return Array.from(names, (dependency) => {
         const is_up = states.some(({ name, status }) => name === dependency && status === 'ok');
@@ -241,7 +246,6 @@ const disksOf = (roles: RoleWatch, value: (disk: DiskSign) => number) =>
   );
 
 const WORKERS = ['projector', 'processes', 'checker'];
-const signsOf = (roles: RoleWatch) => WORKERS.flatMap((role) => roles.alive(role));
 
 /** What the process that audits the ledger says of it; null while none does. */
 const auditOf = (roles: RoleWatch) =>

@@ -157,6 +157,43 @@ test('when the queue has lost messages, everything that no checker works on is p
   t.deepEqual(published(), ['a:0-100', 'a:200-300']);
 });
 
+test('what the queue lost counts as lost until it is published again, and a queue that is back is asked at once', async (t) => {
+  const { pass, published, later, lost, faults, inFlight } = dispatcherOver([job('a', 'alice', 200)], [], {
+    lost_after_ms: 300_000,
+  });
+  await pass();
+  await pass();
+  t.deepEqual(inFlight().lost, { waiting: 0, batches: 0 });
+  later(2_000);
+  faults.queue_away = true;
+  await t.throwsAsync(pass(), { code: 'unavailable' });
+  faults.queue_away = false;
+  lost.times = 1;
+  faults.refused = true;
+  published();
+  await t.throwsAsync(pass(), { code: 'unavailable' });
+  t.deepEqual(inFlight().lost, { waiting: 0, batches: 2 });
+  faults.refused = false;
+  for (let passes = 0; passes < 3; passes++) await pass();
+  t.deepEqual(published(), ['a:0-100', 'a:100-200']);
+});
+
+test('lost work that cannot be published yet is told, and forgotten with its job', async (t) => {
+  const jobs = [job('a', 'alice', 200)];
+  const { pass, later, lost, faults, inFlight } = dispatcherOver(jobs, [], { lost_after_ms: 300_000 });
+  await pass();
+  await pass();
+  later(2_000);
+  lost.times = 1;
+  faults.log_away = true;
+  await t.throwsAsync(pass(), { code: 'unavailable' });
+  t.deepEqual(inFlight().lost, { waiting: 2, batches: 2 });
+  jobs[0] = { ...jobs[0]!, status: 'cancelled' };
+  faults.log_away = false;
+  await pass();
+  t.deepEqual(inFlight().lost, { waiting: 0, batches: 2 });
+});
+
 test('work that is silent for too long is published again also where the queue did not answer just then', async (t) => {
   const { pass, published, later, faults } = dispatcherOver([job('a', 'alice', 100)], [], { lost_after_ms: 60_000 });
   await pass();

@@ -7,6 +7,8 @@ import { openTestStores } from '../../support/stores.ts';
 
 const NEVER_MS = 1_000_000_000;
 
+const IDLE = { jobs: 0, batches: 0, urls: 0, urls_by_job: {}, waiting: 0, oldest: null };
+
 /** Roles that give signs over real documents, and a clock and a log that the test holds. */
 async function openWorld(t: ExecutionContext) {
   const { documents } = await openTestStores(t);
@@ -24,6 +26,7 @@ async function openWorld(t: ExecutionContext) {
   });
   t.teardown(() => readiness.close());
   let queue_is_away = false;
+  let lost = 0;
   const signs = new Map<string, RoleSigns>();
   function start(role: string) {
     const askQueue = async () => {
@@ -31,6 +34,7 @@ async function openWorld(t: ExecutionContext) {
     };
     const given = giveRoleSigns({ documents, role, every_ms: 2, ...(role !== 'projector' ? { askQueue } : {}) });
     given.say('working');
+    if (role === 'processes') given.measure(() => ({ ...IDLE, lost: { waiting: lost, batches: 9 } }));
     signs.set(role, given);
     t.teardown(() => given.stop());
   }
@@ -56,7 +60,8 @@ async function openWorld(t: ExecutionContext) {
     return now;
   }
   const setQueue = (is_away: boolean) => (queue_is_away = is_away);
-  return { at, start, signs, registry, look: readiness.look, failed, untilFailed, setQueue };
+  const setLost = (batches: number) => (lost = batches);
+  return { setLost, at, start, signs, registry, look: readiness.look, failed, untilFailed, setQueue };
 }
 
 test('the service is ready when every role sends heartbeats, and names a silent one', async (t) => {
@@ -136,4 +141,15 @@ test('readiness names a log and a queue that are away', async (t) => {
   t.deepEqual(await world.untilFailed(['event_log']), { event_log: 'it does not answer' });
   world.at.log_is_away = false;
   await world.untilFailed([]);
+});
+
+test('a queue that has lost work is ready when all of it is sent again', async (t) => {
+  const world = await openWorld(t);
+  for (const role of ['projector', 'processes', 'checker']) world.start(role);
+  await world.untilFailed([]);
+  world.setLost(3);
+  t.deepEqual(await world.untilFailed(['queue']), { queue: 'it has lost 3 batches, which are sent again' });
+  world.setLost(0);
+  await world.untilFailed([]);
+  t.pass();
 });

@@ -57,6 +57,38 @@ test('while the stores are away their metrics have no values, and the others do'
   t.regex(text, /^service_dependency_up\{dependency="event_log"\} 0$/m);
 });
 
+test('what http uses is told as what the other roles use, and lost work and ends of certificates are', async (t) => {
+  const registry = new Registry();
+  const state = { kind: 's3', latency_ms: 1, for_ms: 1 };
+  const sign = {
+    ...{ state: 'working', machine: 'm', count: 1, reason: null, queue_answers: null },
+    certificates: [{ of: 'documents', ends_at: '2026-02-10T00:00:00.000Z' }],
+  };
+  const roles: Record<string, object[]> = {
+    http: [{ ...sign, role: 'http', dependencies: [{ ...state, name: 'files', status: 'away' }] }],
+    processes: [
+      {
+        ...sign,
+        role: 'processes',
+        work: { queue_depth: 0, jobs: 0, batches: 0, urls: 0, oldest: null, lost: { waiting: 1, batches: 4 } },
+      },
+    ],
+  };
+  openWatchMetrics(registry, {
+    followers: async () => found,
+    backups: { find: async () => [] },
+    rehearsals: { find: async () => [{ _id: 'b', rehearsed_at: '1970-01-01T00:01:00.000Z' } as never] },
+    roles: { ...nobody, alive: (role: string) => (roles[role] ?? []) as never },
+    stores: () => [],
+    now: () => Date.parse('2026-02-01T00:00:00.000Z'),
+  });
+  const text = await registry.metrics();
+  t.regex(text, /^service_dependency_up\{dependency="files"\} 0$/m);
+  t.regex(text, /^dispatched_lost_batches_total 4$/m);
+  t.regex(text, /^certificate_days_left\{of="documents"\} 9$/m);
+  t.regex(text, /^backup_rehearsed_timestamp_seconds 60$/m);
+});
+
 test('positions of EventStoreDB are the commit position', async (t) => {
   const registry = new Registry();
   const head = (4096).toString(16).padStart(16, '0').repeat(2);
