@@ -11,7 +11,7 @@
 // - A ```json block right after a ```sh block is the JSON that it prints, in any layout; a ```text or ```csv block is the
 //   text, errors included. A block that none follows prints nothing. Other blocks are not run.
 // - A ```python run block goes on in the one session of Python that the guide has, and sees what the blocks before it made;
-//   a ```js run block is a program of its own. Both see what the shell has exported.
+//   a ```js run or ```ts run block is a program of its own. All see what the shell has exported, and have the project's clients.
 // - Ids, hashes, tokens, times and the like may be others than shown, but of the same kind, and ids, hashes and tokens
 //   that are the same in the guide are the same here (guide-output.ts). So are numbers under names that end with `_ms`.
 // - Elisions: in JSON `"…": "…"` stands for more fields and a last item `"…"` for more items; in text a line `…` stands
@@ -21,7 +21,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,7 +54,8 @@ export async function runGuide(
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-guide-'));
   if (!npm) await writeFile(join(folder, 'npm'), NPM, { mode: 0o755 });
   const PATH = [folder, env.PATH ?? process.env.PATH].join(delimiter);
-  const session = openSession(folder, { ...env, PATH, TMPDIR: folder });
+  const session = openSession(folder, { ...env, PATH, TMPDIR: folder, PYTHONPATH: join(ROOT, 'clients/python') });
+  await giveClient(folder);
   const names: Names = { here: new Map(), shown: new Map() };
   const pairs = Object.entries(replace);
   try {
@@ -127,6 +128,10 @@ run_js() {
   cat > "$TMPDIR/block.mjs"
   node "$TMPDIR/block.mjs"
 }
+run_ts() {
+  cat > "$TMPDIR/block.mts"
+  node "$TMPDIR/block.mts"
+}
 `;
 
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
@@ -145,6 +150,15 @@ ${Object.entries(scripts)
   *) echo "npm error Missing script: \\"$3\\"" >&2; exit 1 ;;
 esac
 `;
+
+/** Programs in the folder import the TypeScript client by its name, as it stands in the project. */
+async function giveClient(folder: string): Promise<void> {
+  const client = join(folder, 'node_modules/url-checker-client');
+  await mkdir(client, { recursive: true });
+  const described = { name: 'url-checker-client', type: 'module', exports: './index.ts' };
+  await writeFile(join(client, 'package.json'), JSON.stringify(described));
+  await symlink(join(ROOT, 'clients/typescript/index.ts'), join(client, 'index.ts'));
+}
 
 interface Session {
   run(commands: string): Promise<{ printed: string; failed: string | null }>;
