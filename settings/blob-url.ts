@@ -29,7 +29,10 @@ export const BLOB_URL_WANTS =
 
 const PARAMETERS = ['region', 'endpoint', 'public_endpoint', 'path_style'];
 
-/** Returns undefined for an invalid text. */
+/**
+ * Returns undefined for an invalid text.
+ * @example parseBlobUrl('https://files.example') // undefined
+ */
 export function parseBlobUrl(text: string): BlobFolder | BlobBucket | undefined {
   const url = URL.parse(text);
   if (url?.protocol === 'file:') return folderOf(url);
