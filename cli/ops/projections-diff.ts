@@ -73,7 +73,7 @@ async function diff(run: Run, log: EventStore, documents: ReadDocuments, project
   const folder = await mkdtemp(join(tmpdir(), 'url-checker-diff-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', remove);
-  const made = await openSqliteDocuments({ path: join(folder, 'documents.db') });
+  const made = await openSqliteDocuments({ path: join(folder, 'documents.db'), is_temporary: true });
   const { signal } = new AbortController();
   try {
     const steady = await openSteadyReads(documents, [projection]);

@@ -27,6 +27,12 @@ export interface ReaderOptions {
   read_only?: boolean;
 }
 
+export interface WriterOptions {
+  max_pages?: number | undefined;
+  /** Nobody opens the file after this process: it waits for no disk. */
+  is_temporary?: boolean | undefined;
+}
+
 export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
@@ -51,7 +57,7 @@ export class Connection {
   }
 
   /** Opens a connection for writes and for reads inside a transaction. Its caller waits for locks by `whenWritable`. */
-  static async writer(path: string, max_pages?: number): Promise<Connection> {
+  static async writer(path: string, { max_pages, is_temporary }: WriterOptions = {}): Promise<Connection> {
     const db = openFile(path, { timeout: 0 });
     try {
       // `synchronous = NORMAL`: a power cut may lose the last transactions but keeps the file consistent. Projections
@@ -60,7 +66,7 @@ export class Connection {
         db.exec(`
           PRAGMA page_size = ${PAGE_BYTES};
           PRAGMA journal_mode = WAL;
-          PRAGMA synchronous = NORMAL;
+          PRAGMA synchronous = ${is_temporary ? 'OFF' : 'NORMAL'};
           ${OVERWRITE_DELETED};
           PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
           PRAGMA journal_size_limit = ${CHECKPOINT_PAGES * PAGE_BYTES};

@@ -40,6 +40,8 @@ export interface SqliteDocumentsOptions {
   read_ms?: number;
   /** Limit of the file's pages, by which tests simulate a full disk. */
   max_pages?: number;
+  /** Nobody opens the file after this process: it waits for no disk. */
+  is_temporary?: boolean;
   /** Default: the room on the disk of the file. */
   room?: () => Promise<Room>;
 }
@@ -51,9 +53,9 @@ export interface SqliteDocumentsOptions {
  * @example const documents = await openSqliteDocuments({ path: '.data/documents.sqlite', readers: 2 })
  */
 export async function openSqliteDocuments(options: SqliteDocumentsOptions): Promise<Documents> {
-  const { path, readers: threads = 0, read_ms = READ_MS, max_pages } = options;
+  const { path, readers: threads = 0, read_ms = READ_MS, max_pages, is_temporary } = options;
   await mkdir(dirname(path), { recursive: true });
-  const writing = await Connection.writer(path, max_pages);
+  const writing = await Connection.writer(path, { max_pages, is_temporary });
   try {
     const reader = await Connection.reader(path);
     const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
