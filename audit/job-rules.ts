@@ -41,7 +41,7 @@ interface Job {
 /** What the log has of jobs. */
 export interface JobCounts {
   jobs: number;
-  /** Deleted jobs whose results are purged: only the event that completed a job says how many URLs it had. */
+  /** Those that were deleted, whether the store still shows their results or not. */
   jobs_purged: number;
 }
 
@@ -52,10 +52,9 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
   const voided: SpillMap<true> = spill.map('voided_reservations', in_memory);
   /** A job whose credits add up is forgotten. */
   const jobs: SpillMap<Job> = spill.map('jobs', in_memory);
-  /** All jobs, and the purged ones that are forgotten. */
   const counts: JobCounts = known ?? { jobs: 0, jobs_purged: 0 };
-  /** The purged ones that the last judgement found among the others. */
-  let purged = 0;
+  /** Jobs of test keys, until they are deleted: they cost nothing, and have no entries. */
+  const of_tests: SpillMap<true> = spill.map('jobs_of_tests', in_memory);
 
   function reserve({ reservation_id: id, reference_id: job_id, amount, parts }: CreditsReserved, of: EntryOf): void {
     if (reservations.get(id)) say('reservation', of.place, `reservation ${id} comes twice`);
@@ -119,8 +118,10 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     const place = placeOf(event);
     switch (type) {
       case 'JobCreated': {
-        // Jobs of test keys cost nothing, and have no entries.
-        if (isTestUser(data.owner_id)) return;
+        if (isTestUser(data.owner_id)) {
+          of_tests.set(job_id, true);
+          return;
+        }
         const { owner_id, total_urls: total, credits_allocated: allocated, reservation_id } = data;
         const job: Job = {
           owner_id,
@@ -147,6 +148,10 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
         else if (reservation.state === 'open') reservation.state = 'voided';
         return;
       }
+    }
+    if (type === 'JobDeleted') {
+      if (of_tests.get(job_id)) of_tests.delete(job_id);
+      else counts.jobs_purged += 1;
     }
     const job = jobs.get(job_id);
     if (job === undefined) return;
@@ -194,9 +199,7 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     const { allocated, completed, refunded } = job;
     const is_right =
       completed === null ? refunded !== null && refunded <= allocated : allocated === completed + (refunded ?? 0);
-    if (!is_right) return;
-    counts.jobs_purged += 1;
-    forget(job_id, job);
+    if (is_right) forget(job_id, job);
   }
 
   function end(job_id: string, job: Job, how: Job['end'], at: number, place: Place): void {
@@ -258,7 +261,6 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     entries: { CreditsRefunded: (data, of) => (data.transaction_type === 'release' ? [] : refund(data, of)) },
     finish(isLate) {
       let open = 0;
-      purged = 0;
       for (const [id, job] of jobs.entries()) {
         if (job.end !== null) {
           if (judge(id, job, isLate)) open += 1;
@@ -276,7 +278,6 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     const sum = (urls: number) =>
       `job ${job_id}: ${allocated} allocated, ${urls} completed, ${refunded ?? 0} refunded: ${how}`;
     if (job.is_deleted) {
-      purged += 1;
       const is_right = completed === null ? (refunded ?? 0) <= allocated : allocated === completed + (refunded ?? 0);
       if (!is_right) say('settlement', place, sum(completed ?? 0));
       return false;
@@ -301,8 +302,7 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
       const job = jobs.get(job_id);
       if (job !== undefined) job.is_deleted = true;
     },
-    /** As of the last judgement. */
-    counts: (): JobCounts => ({ ...counts, jobs_purged: counts.jobs_purged + purged }),
+    counts: (): JobCounts => ({ ...counts }),
     /** What a later audit begins with, besides the maps. */
     known: () => counts,
   };
