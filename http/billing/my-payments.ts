@@ -51,7 +51,7 @@ const example = {
 };
 
 function viewOf(payment: PaymentDocument) {
-  const { _id: payment_id, user_id: _, provider, reversals: _r, lifted: _l, ...facts } = payment;
+  const { _id: payment_id, user_id: _, provider, reversals: _r, lifted: _l, is_sandbox_untold: _s, ...facts } = payment;
   return { payment_id, ...facts, returned_cents: returnedCents(payment), has_document: provider !== 'sandbox' };
 }
 
