@@ -1,5 +1,6 @@
 // The tables that answer most questions: checked URLs, jobs, entries of the ledger and deliveries of webhooks. Each is a query over the
 // tables of event types.
+import { TEST_USER_PREFIX } from '../events/test-user.ts';
 import { type EventType, VOCABULARY } from '../events/vocabulary.ts';
 import { LISTING, OUTCOMES } from './checked-rows.ts';
 import { quoted, type SqlColumn, shapeOf } from './views.ts';
@@ -153,8 +154,8 @@ const JOBS: AnswerTable = {
     column(
       'credits_allocated',
       'BIGINT',
-      'coalesce(resumed.credits_allocated, created.credits_allocated)',
-      'The credits that were reserved for it.',
+      `CASE WHEN starts_with(created.owner_id, '${TEST_USER_PREFIX}') THEN 0 ELSE coalesce(resumed.credits_allocated, created.credits_allocated) END`,
+      'The credits that were reserved for it; 0 of a job of a test key.',
     ),
     column('credits_refunded', 'BIGINT', 'coalesce(refunded.credits, 0)', 'Those that were given back at its end.'),
     column('duplicates_removed', 'BIGINT', 'created.duplicates_removed', 'URLs that were in the list before.'),

@@ -96,4 +96,5 @@ async function assertLedgerHolds(folder: string): Promise<void> {
   const env = { DATA_DIR: folder, PERSONAL_DATA_KEY: 'x'.repeat(32) };
   const code = await runOps(['ledger', 'verify'], { env, folder, in: Readable.from([]), out, err: out } as never);
   if (code === EXIT.violation) throw new Error(`the ledger of the restored log breaks rules:\n${said}`);
+  if (code !== EXIT.clean) throw new Error(`not all of the ledger of the restored log is proved:\n${said}`);
 }

@@ -2,6 +2,7 @@
 // prints a link that signs a browser in once.
 import '../service/private-files.ts';
 import { issueLocalCode, issueLocalToken } from '../adapters/identity/index.ts';
+import { isUserId } from '../http/callers/identity.ts';
 import { readConfig } from '../settings/config.ts';
 import { signInLink } from './sign-in-link.ts';
 import { readWords } from './usage.ts';
@@ -19,8 +20,8 @@ function read() {
   } as const;
   const { values } = readWords({ options }, USAGE);
   const hours = Number(values.hours);
-  if (!values.user || !/^[\x21-\x7e]{1,200}$/.test(values.user)) {
-    throw new Error('--user must be 1 to 200 visible ASCII characters');
+  if (!values.user || !isUserId(values.user)) {
+    throw new Error('--user must be 1 to 200 visible ASCII characters, and not begin with uc_test:');
   }
   if (values.email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(values.email))
     throw new Error('--email must be an address');

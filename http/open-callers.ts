@@ -3,7 +3,7 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../commands/users/api-keys.ts';
-import { isTestUser, testUserOf } from '../events/test-user.ts';
+import { accountOf, isTestUser, testUserOf } from '../events/test-user.ts';
 import { type ApiKeyDocument, apiKeys } from '../readmodels/users/api-keys.ts';
 import type { AppOptions } from './app.ts';
 import { invalidApiKey, invalidToken } from './callers/access.ts';
@@ -57,8 +57,10 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
     },
     async seen(caller, command) {
       const { kind, user_id, email, name, is_admin } = caller;
-      // The user of test keys has no account. The keys go with the account of their owner.
-      if (isTestUser(user_id)) return;
+      if (isTestUser(user_id)) {
+        if ((await accounts.find(accountOf(user_id))).is_erased) throw invalidApiKey();
+        return;
+      }
       const seen = { user_id, email, ...(name !== undefined && { name }), ...(kind === 'user' && { is_admin }) };
       const bearer = JSON.stringify(seen);
       const gone = () => (kind === 'key' ? invalidApiKey() : invalidToken());

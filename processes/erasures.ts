@@ -68,7 +68,7 @@ export function erasures(options: ErasuresOptions): AnyManager {
   const ended = new LRUCache<string, true>({ max: MAX_KNOWN });
 
   /** A job that fails holds up no other. */
-  const failed_jobs = new PutOff(options.monotonic);
+  const failed_jobs = { own: new PutOff(options.monotonic), tests: new PutOff(options.monotonic) };
 
   /** Afterwards nobody takes money of the user any more. */
   async function endSubscriptions(user_id: string): Promise<void> {
@@ -88,24 +88,24 @@ export function erasures(options: ErasuresOptions): AnyManager {
   }
 
   /** Deletes the user's endpoints and jobs, some at a time. Returns whether none is left. */
-  async function deleteSome(user_id: string, signal: AbortSignal): Promise<boolean> {
+  async function deleteSome(user_id: string, failed: PutOff, signal: AbortSignal): Promise<boolean> {
     const endpoints = await readmodels.collection(webhookEndpoints).find({ user_id }, { limit: AT_ONCE });
     for (const { _id: endpoint_id } of endpoints) {
       await options.endpoints.run(user_id, { type: 'delete', endpoint_id }, context(user_id));
     }
     const jobs = readmodels.collection(jobDocuments);
-    failed_jobs.begin();
-    const some = await firstOthers(jobs, { owner_id: user_id }, '_id', AT_ONCE, failed_jobs);
+    failed.begin();
+    const some = await firstOthers(jobs, { owner_id: user_id }, '_id', AT_ONCE, failed);
     const failures: unknown[] = [];
     await inParallel(some, async (job) => {
       if (signal.aborted) return;
       await deleteJob(job).catch((error: unknown) => {
         if (isOfStore(error)) throw error;
-        failed_jobs.fail(job._id);
+        failed.fail(job._id);
         failures.push(error);
       });
     });
-    failed_jobs.end(some.length < AT_ONCE);
+    failed.end(some.length < AT_ONCE);
     if (failures.length > 0)
       throw new AggregateError(failures, `${failures.length} jobs of the user cannot be deleted`);
     return endpoints.length === 0 && (await jobs.find({ owner_id: user_id }, { limit: 1 })).length === 0;
@@ -113,8 +113,12 @@ export function erasures(options: ErasuresOptions): AnyManager {
 
   /** Also those of the user's test keys. */
   async function deleteAll(user_id: string, signal: AbortSignal): Promise<boolean> {
-    const [own, of_tests] = [await deleteSome(user_id, signal), await deleteSome(testUserOf(user_id), signal)];
-    return own && of_tests;
+    const all = await Promise.allSettled([
+      deleteSome(user_id, failed_jobs.own, signal),
+      deleteSome(testUserOf(user_id), failed_jobs.tests, signal),
+    ]);
+    for (const one of all) if (one.status === 'rejected') throw one.reason;
+    return all.every((one) => one.status === 'fulfilled' && one.value);
   }
 
   /** A refusal says that the read model is behind: the next pass finds the job again. */

@@ -73,19 +73,19 @@ const earliest = (dates: readonly Date[]): Date | null =>
 /** The earliest end in the chain that the server shows. Throws when it shows none. */
 export async function serverEnd({ host, port, opening }: CertificateServer, aborted: AbortSignal): Promise<Date> {
   const signal = AbortSignal.any([aborted, AbortSignal.timeout(ANSWER_MS)]);
-  const socket = connect({ host, port, signal });
+  // The signal destroys it at any time, also during the handshake, when nobody else hears of that.
+  const socket = connect({ host, port, signal }).on('error', () => {});
   let secure: TLSSocket | null = null;
   try {
     await once(socket, 'connect', { signal });
     await OPENINGS[opening](socket, signal);
     secure = connectTls({ socket, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) });
+    secure.on('error', () => {});
     await once(secure, 'secureConnect', { signal });
     return endOfChain(secure.getPeerCertificate(true));
   } finally {
-    for (const one of [secure, socket]) {
-      one?.on('error', () => {});
-      one?.destroy();
-    }
+    secure?.destroy();
+    socket.destroy();
   }
 }
 

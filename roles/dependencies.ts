@@ -113,7 +113,7 @@ export async function within<Result>(limit_ms: number, work: Promise<Result>): P
   return (await atMost(limit_ms, outcome)) ?? null;
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'smtp:': 25, 'smtps:': 465 };
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'smtp:': 587, 'smtps:': 465 };
 
 /** Resolves when the server of a URL takes a connection, which is closed at once. */
 export function reachServer(url: string, signal: AbortSignal): Promise<void> {

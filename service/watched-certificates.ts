@@ -59,7 +59,7 @@ function ofMongo(url: string): WatchedCertificate {
 }
 
 const ofMail = (url: string): WatchedCertificate =>
-  /^smtps:/i.test(url) ? named('mail', url, 465) : named('mail', url, 25, 'smtp');
+  /^smtps:/i.test(url) ? named('mail', url, 465) : named('mail', url, 587, 'smtp');
 
 const ofWebsite = (of: string, url: string | null): WatchedCertificate | null =>
   url !== null && /^https:/i.test(url) ? named(of, url, 443) : null;

@@ -157,7 +157,8 @@ export class Connections {
     host.open++;
     assert(host.open <= this.#settings.per_host);
     this.#hosts.set(hostname, host);
-    const proxy = this.#settings.proxies?.take(avoided) ?? null;
+    const { proxies, sandbox } = this.#settings;
+    const proxy = hostname === sandbox?.host ? null : (proxies?.take(avoided) ?? null);
     return new Connection(hostname, origin, this.#sockets, proxy, avoided.size, look);
   }
 

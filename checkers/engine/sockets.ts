@@ -92,10 +92,9 @@ export class Sockets {
         process.nextTick(done, failure, null);
         return;
       }
-      if (options.hostname === sandbox?.host) {
-        this.#direct(owner, { ...options, port: String(sandbox.port) }, vetted.addresses, done);
-      } else if (owner.proxy === null) this.#direct(owner, options, vetted.addresses, done);
-      else this.#viaProxy(owner.proxy, owner, options, vetted.addresses, done);
+      const to = options.hostname === sandbox?.host ? { ...options, port: String(sandbox.port) } : options;
+      if (owner.proxy === null) this.#direct(owner, to, vetted.addresses, done);
+      else this.#viaProxy(owner.proxy, owner, to, vetted.addresses, done);
     };
     // The check had its name resolved before it took its slot.
     const recent = resolver.recent(options.hostname);

@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { EventStore } from '../../events/event-store.ts';
 import type { JobCreated, UrlsListed } from '../../events/job.ts';
 import { jobStream, urlsStream, userStream } from '../../events/streams.ts';
+import { accountOf, isTestUser } from '../../events/test-user.ts';
 import type { CommandContext, Refusal } from '../aggregate.ts';
 import type { Blobs } from '../blobs.ts';
 import type { CreditsLedger } from '../ledger/credits.ts';
@@ -67,13 +68,18 @@ export function openRerunJob(parts: {
     }
     if (expired) return refusal('results_expired');
     const { data: job } = await creationOf(log, job_id);
-    const { state: owner } = await users.read(userStream(job.owner_id));
+    const { state: owner } = await users.read(userStream(accountOf(job.owner_id)));
     if (isErased(owner)) return refusal('owner_erased');
     const upload = await uploadOf(job, blobs);
     if (upload === 'missing') return refusal('upload_missing');
     const given: Given = upload?.given ?? { kind: 'list', pages: listedUrls(log, job) };
     const request = {
-      ...{ owner_id: job.owner_id, owner_email: owner.email, source: 'rerun' as const, rerun_of: job_id },
+      ...{
+        owner_id: job.owner_id,
+        owner_email: isTestUser(job.owner_id) ? null : owner.email,
+        source: 'rerun' as const,
+        rerun_of: job_id,
+      },
       ...{ given, options: { ...optionsOf(job), signal }, needs_credits: true },
       described: describedOf(job),
     };

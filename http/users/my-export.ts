@@ -103,6 +103,7 @@ const everything = route({
       read.subscriptions.get(user_id),
     ]);
     const of_user = { user_id };
+    const of_both = { user_id: { $in: withTests(user_id) } };
     const by_time = { sort: { created_at: 1 } as const, signal };
     return {
       body: {
@@ -117,7 +118,7 @@ const everything = route({
         jobs: allJobsOf(user_id, deps, signal),
         api_keys: mapped(read.apiKeys.stream(of_user, by_time), ({ _id: id, key_hash: _, ...key }) => ({ id, ...key })),
         sessions: mapped(read.sessions.stream(of_user, by_time), withId),
-        webhook_endpoints: mapped(read.webhookEndpoints.stream(of_user, by_time), withId),
+        webhook_endpoints: mapped(read.webhookEndpoints.stream(of_both, by_time), withId),
         webhook_deliveries: deliveriesOf(user_id, deps, signal),
         mails: mapped(read.mails.stream(of_user, by_time), withId),
         paywall_events: mapped(read.reportedEvents.stream(of_user, { sort: { received_at: 1 }, signal }), paywallEvent),
@@ -143,8 +144,11 @@ function paywallEvent({ _id: id, event, properties, received_at }: ReportedEvent
   return { id, event, properties: JSON.parse(properties), received_at };
 }
 
+/** The user, and the one as whom the test keys ask. */
+const withTests = (user_id: string) => [user_id, testUserOf(user_id)];
+
 async function* allJobsOf(user_id: string, deps: Deps, signal: AbortSignal): AsyncGenerator<object> {
-  for (const owner_id of [user_id, testUserOf(user_id)]) yield* jobsOf(owner_id, deps, signal);
+  for (const owner_id of withTests(user_id)) yield* jobsOf(owner_id, deps, signal);
 }
 
 async function* jobsOf(owner_id: string, { read }: Deps, signal: AbortSignal): AsyncGenerator<object> {
@@ -166,7 +170,10 @@ async function* jobsOf(owner_id: string, { read }: Deps, signal: AbortSignal): A
 }
 
 async function* deliveriesOf(user_id: string, { read }: Deps, signal: AbortSignal): AsyncGenerator<object> {
-  for await (const { _id: endpoint_id } of read.webhookEndpoints.stream({ user_id }, { signal })) {
+  for await (const { _id: endpoint_id } of read.webhookEndpoints.stream(
+    { user_id: { $in: withTests(user_id) } },
+    { signal },
+  )) {
     const options = { sort: { created_at: 1 } as const, signal };
     yield* mapped(read.webhookDeliveries.stream({ endpoint_id }, options), withId);
   }
@@ -185,6 +192,7 @@ async function* paymentsOf(user_id: string, { read, log }: Deps, signal: AbortSi
 async function* historyOf(user_id: string, log: EventStore): AsyncGenerator<object> {
   const streams = [userStream, apiKeysStream, webhookEndpointsStream, subscriptionStream];
   for (const streamOf of streams) yield* eventsOf(streamOf(user_id), log);
+  yield* eventsOf(webhookEndpointsStream(testUserOf(user_id)), log);
 }
 
 async function* eventsOf(stream: string, log: EventStore): AsyncGenerator<object> {

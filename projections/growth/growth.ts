@@ -55,7 +55,9 @@ export const growthProjection: Projection = projection({
       page.cohorts.push(increase(monthOf(signed_up), 'size'));
     },
     FingerprintRecorded: ({ stream }, page) => reach(page, idOf(stream), 'fingerprint'),
-    ApiKeyCreated: ({ data: { user_id } }, page) => reach(page, user_id, 'api_key'),
+    ApiKeyCreated({ data: { user_id, is_test } }, page) {
+      if (!is_test) reach(page, user_id, 'api_key');
+    },
     PaymentReceived({ data: { user_id, amount_cents, period } }, page) {
       if (amount_cents > 0) reach(page, user_id, period === null ? 'purchase' : 'subscription');
     },

@@ -53,6 +53,14 @@ test('a server without TLS has no end, and nobody waits for it', async (t) => {
   await t.throwsAsync(endAt({ ...gone, port: 1 }));
 });
 
+test('a server that takes a connection and says nothing ends no process', async (t) => {
+  const stop = new AbortController();
+  const silent = createServer((socket) => socket.on('error', () => {}).once('data', () => stop.abort()));
+  const looking = serverEnd(await at(t, silent, 'none'), stop.signal);
+  // AVA fails a file whose process has an uncaught error.
+  await t.throwsAsync(looking);
+});
+
 test('the earliest end of all servers and of a file counts, and what cannot be read keeps what was known', async (t) => {
   const stop = new AbortController();
   t.teardown(() => stop.abort());

@@ -1,4 +1,5 @@
 // Rate limits: requests of each API key a minute and a day, and requests to the gateway of each user and of each address a minute.
+import { isTestUser } from '../../../events/test-user.ts';
 import type { Api } from '../api.ts';
 import { HttpError } from '../errors.ts';
 import type { Caller } from '../route.ts';
@@ -76,7 +77,9 @@ export function openRateLimits(options: RateLimitOptions) {
       if (caller === undefined) return [];
       if (caller === null) return forAddress(of_address_without_key, ip);
       // Whoever follows a job spends nothing of what submissions may.
-      return (isRead(method) ? reads_of_key : of_key).map((one) => [one, caller.key_id ?? caller.user_id]);
+      // Test keys cost nothing, so that another one is no further allowance.
+      const of = isTestUser(caller.user_id) ? caller.user_id : (caller.key_id ?? caller.user_id);
+      return (isRead(method) ? reads_of_key : of_key).map((one) => [one, of]);
     }
     // Before anything is known of the caller: a stranger costs no look at credentials.
     if (caller === undefined) return forAddress(of_address, ip);
