@@ -165,7 +165,18 @@ test('a revoked key fails on its next request', async (t) => {
   t.is((await ask()).status, 404);
   const listed = await alice.ask('GET', '/users/me/api-keys');
   t.deepEqual(Object.keys(listed.body.items[0]).sort(), [
-    ...['created_at', 'credit_limit', 'credits_used', 'expires_at', 'id', 'last_used_at', 'name', 'prefix', 'scopes', 'test'],
+    ...[
+      'created_at',
+      'credit_limit',
+      'credits_used',
+      'expires_at',
+      'id',
+      'last_used_at',
+      'name',
+      'prefix',
+      'scopes',
+      'test',
+    ],
   ]);
   t.is((await alice.ask('DELETE', `/users/me/api-keys/${made.body.id}`)).status, 204);
   t.is((await ask()).status, 401);
