@@ -55,6 +55,8 @@ const jobOfTheApi: Chain = async (session, { key, other_key, token, urls }) => {
     seen.push(...page.body.results.map(({ url }: { url: string }) => url));
     cursor = page.body.next_cursor;
   }
+  for (const part of ['export', 'rejected'])
+    expect(session, part, await session.ask('GET', `/api/v2/jobs/{id}/${part}`, key, { places }), 200);
   const { body: job } = await session.ask('GET', '/api/v2/jobs/{id}', key, { places });
   if (seen.length !== job.completed_urls || new Set(seen).size !== seen.length)
     session.faults.push(`a job with ${job.completed_urls} results has ${seen.length} by cursor`);
