@@ -160,8 +160,10 @@ test('a copy that is killed at any step goes on as if it had not been', async (t
   await fillLedger(log);
   await purge(log, 'jan-2');
   const program = join(import.meta.dirname, 'copying-until.ts');
+  // What a killed one leaves goes with the test.
+  const env = { ...process.env, TMPDIR: at };
   const run = async (own: string, last: number) =>
-    (await promisify(execFile)(process.execPath, [program, path, own, String(last)])).stdout;
+    (await promisify(execFile)(process.execPath, [program, path, own, String(last)], { env })).stdout;
   const whole = join(at, 'whole.duckdb');
   await copyFile(file, whole);
   const steps = Number(await run(whole, -1));

@@ -40,8 +40,11 @@ async function purge(log: StoredLog, job_id: string): Promise<void> {
 }
 
 async function publish(path: string, file: string, place: string, last = -1): Promise<number> {
-  const args = [PROGRAM, path, file, place, join(file, '..'), String(last)];
-  return Number((await promisify(execFile)(process.execPath, args)).stdout);
+  const folder = join(file, '..');
+  const args = [PROGRAM, path, file, place, folder, String(last)];
+  return Number(
+    (await promisify(execFile)(process.execPath, args, { env: { ...process.env, TMPDIR: folder } })).stdout,
+  );
 }
 
 /** Maps are lists of keys and values in DuckDB's JSON, and objects in PostgreSQL. */

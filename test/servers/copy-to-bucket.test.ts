@@ -113,8 +113,11 @@ function bucketTests(minio: Minio): void {
     t.teardown(() => log.close());
     await fillAnalysed(log);
     const file = join(at, 'copy.duckdb');
+    const env = { ...process.env, TMPDIR: at };
     const run = async (last: number) =>
-      Number((await promisify(execFile)(process.execPath, [PROGRAM, path, file, place, at, String(last)])).stdout);
+      Number(
+        (await promisify(execFile)(process.execPath, [PROGRAM, path, file, place, at, String(last)], { env })).stdout,
+      );
     await run(-1);
     let steps = 0;
     // From the second time on, the same tables change.

@@ -13,6 +13,7 @@ import type { JobDocument } from '../../../readmodels/jobs/jobs.ts';
 const job = (changed: Partial<JobDocument> = {}) =>
   ({
     _id: '2f1c9f2e-5d0c-4b7b-9a43-0c5c5f4b7d11',
+    owner_id: 'alice',
     status: 'processing',
     total_urls: 100,
     completed_urls: 0,

@@ -12,7 +12,14 @@ const EXPIRY = Date.parse('2026-01-31T10:00:00.000Z');
 test('an expired link, and a link to a deleted job, get the answer of an unknown one', async (t) => {
   let now = EXPIRY - 1;
   const times = { created_at: '2026-01-31T09:00:00.000Z', started_at: null, completed_at: null };
-  let job: object | null = { _id: 'j', status: 'processing', total_urls: 1, completed_urls: 0, ...times };
+  let job: object | null = {
+    _id: 'j',
+    owner_id: 'alice',
+    status: 'processing',
+    total_urls: 1,
+    completed_urls: 0,
+    ...times,
+  };
   const counted: string[] = [];
   const share = {
     _id: idOfShareToken(TOKEN),
