@@ -84,6 +84,8 @@ function filterOf({ domain, ...rest }: LogFilter): LogFilter {
   return { ...rest, domain: 'domain' in parsed ? parsed.domain : domain };
 }
 
+const USUAL_PAGE = 100;
+
 const list = route({
   id: 'listWorkerLogs',
   method: 'GET',
@@ -92,8 +94,8 @@ const list = route({
   summary: 'List attempts at URLs, the newest first',
   description: MEANING,
   query: Type.Object({
-    ...pagingByPage(100),
-    page_size: pageSize,
+    ...pagingByPage(USUAL_PAGE),
+    page_size: pageSize(USUAL_PAGE),
     domain,
     status_code: Type.Optional(
       Type.Integer({ minimum: 100, maximum: 999, description: 'The status code of the answer.', examples: [503] }),
@@ -123,7 +125,7 @@ const list = route({
   },
   async handler({ query }, { worker_log, listing, read }) {
     const { limit: _limit, offset: _offset, page: _page, page_size: _size, ...filters } = query;
-    const place = placeOf(query);
+    const place = placeOf(query, USUAL_PAGE);
     const { items, total } = await worker_log.list(filterOf(filters), place);
     return { body: { items: await logEntryViews(items, read.results, listing), total, ...place } };
   },

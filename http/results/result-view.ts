@@ -104,30 +104,33 @@ export const paging = (limit: number, maximum = MAX_PAGE) => ({
   }),
 });
 
-const aPage = (description: string, maximum: number) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum, description, examples: [2] }));
 /** The query parameters of a list whose clients may also count in pages, from 1. */
 export const pagingByPage = (limit: number) => ({
   ...paging(limit),
-  page: aPage('The page, from 1, instead of `offset`.', 1_000_000),
+  page: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 1,
+    description: 'The page, from 1. From 2 on it counts instead of `offset`.',
+  }),
 });
-export const pageSize = aPage('The same as `limit`, which it replaces.', MAX_PAGE);
+export const pageSize = (usual: number) =>
+  Type.Integer({
+    minimum: 1,
+    maximum: MAX_PAGE,
+    default: usual,
+    description: `The same as \`limit\`. Another one than ${usual} counts instead of it.`,
+  });
 
-/** Where the page is, in both ways of counting. */
-export function placeOf({
-  limit: given,
-  offset: skipped,
-  page,
-  page_size,
-}: {
-  limit: number;
-  offset: number;
-  page?: number;
-  page_size?: number;
-}) {
-  const limit = page_size ?? given;
-  const offset = page === undefined ? skipped : (page - 1) * limit;
-  return { limit, offset, page: page ?? Math.floor(offset / limit) + 1, page_size: limit };
+/** Where the page is, in both ways of counting. `usual_size`: the default of `page_size`, where a list has it. */
+export function placeOf(
+  query: { limit: number; offset: number; page: number; page_size?: number },
+  usual_size?: number,
+) {
+  const { page_size = usual_size } = query;
+  const limit = page_size === usual_size ? query.limit : page_size!;
+  const offset = query.page === 1 ? query.offset : (query.page - 1) * limit;
+  return { limit, offset, page: Math.floor(offset / limit) + 1, page_size: limit };
 }
 
 const status_codes = Type.Optional(
