@@ -228,6 +228,20 @@ test('user.deleted erases the user, also one who never came, and a late user.cre
   t.is((await late.ask('GET', '/users/me')).status, 401);
 });
 
+test('nobody who has the id of test keys is reported or erased, and nobody erased goes on by them', async (t) => {
+  const owner = await signIn('tester');
+  const { key } = (await owner.ask('POST', '/users/me/api-keys', { test: true })).body;
+  const usage = async () => (await openTestClient(service.url, key, '/api/v2').ask('GET', '/api/v2/usage')).status;
+  t.is(await usage(), 200);
+  t.is((await deliver(user('uc_test:tester', 'thief@example.com', 9, 'user.created'))).status, 204);
+  t.is((await deliver({ type: 'user.deleted', data: { id: 'uc_test:tester' } })).status, 204);
+  t.is(await usage(), 200);
+  const operator = await signIn('operator-of-tests', { groups: ['operators'] });
+  t.is((await operator.ask('GET', '/admin/users/uc_test%3Atester')).status, 404);
+  t.is((await deliver({ type: 'user.deleted', data: { id: 'tester' } })).status, 204);
+  t.is(await usage(), 401);
+});
+
 const report = async (body: unknown, secret: string | null = AGENCY_SECRET) => {
   const headers = { 'content-type': 'application/json', ...(secret && { 'x-agency-secret': secret }) };
   const path = `${service.url}/agency-events`;

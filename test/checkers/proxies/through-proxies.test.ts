@@ -62,6 +62,17 @@ async function closedPort(): Promise<number> {
 
 const counted = (pool: ProxyPool) => pool.drain().map(({ counts }) => counts);
 
+test('the sandbox is not requested through a proxy, and counts for none', async (t) => {
+  const [through, target] = [await proxy(t), await site(t)];
+  const pool = poolOf([through.url]);
+  const engine = engineOver(t, pool, { sandbox: { host: 'sandbox.test', port: target.port } });
+  t.like(await engine.check('http://sandbox.test/fine'), { verdict: 'ok', status_code: 200 });
+  t.deepEqual(
+    counted(pool).map(({ requests }) => requests),
+    [0],
+  );
+});
+
 for (const kind of KINDS) {
   test(`${kind}: the engine requests a page through the proxy, by its vetted address`, async (t) => {
     const [through, target] = [await proxy(t, { kind }), await site(t)];

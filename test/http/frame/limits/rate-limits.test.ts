@@ -1,6 +1,7 @@
 import test from 'ava';
 import { Type } from 'typebox';
 import { openMemoryRates } from '../../../../adapters/rate-counters/memory.ts';
+import { testUserOf } from '../../../../events/test-user.ts';
 import { GATEWAY } from '../../../../http/apis/gateway.ts';
 import { PUBLIC } from '../../../../http/apis/public.ts';
 import { openRateLimits } from '../../../../http/frame/limits/rate-limits.ts';
@@ -106,6 +107,16 @@ test('a request that the minute refuses does not count for the day', async (t) =
   await admit(request);
   await t.throwsAsync(admit(request), { message: /1 requests a minute/ });
   t.deepEqual(counted, ['key-minute', 'key-day', 'key-minute']);
+});
+
+test('all test keys of a user count as one, and no other keys do', async (t) => {
+  const { admit } = limits(2, 10);
+  const by = (key_id: string, user_id: string) =>
+    admit({ api: PUBLIC, caller: { ...caller, user_id, key_id }, ip: '::1', method: 'POST' });
+  for (const key_id of ['t1', 't2']) await by(key_id, testUserOf('alice'));
+  await t.throwsAsync(by('t3', testUserOf('alice')), { message: /2 requests a minute/ });
+  await by('t4', testUserOf('bob'));
+  for (const key_id of ['k1', 'k1', 'k2', 'k2']) await by(key_id, 'alice');
 });
 
 test('reads of a key count for nothing but reads', async (t) => {
