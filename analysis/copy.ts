@@ -86,9 +86,12 @@ export async function openCopy(file: string, log: EventStore, options: Options =
       throw new NoCopy(`${file} is a copy of another log: let this one have a file of its own`);
     if (kept?.version !== VERSION) {
       await make(database, first);
+      options.gone?.clear();
       kept = { position: BEGINNING, log: first, version: VERSION };
     }
-    return new DuckDbCopy(database, kept.position, options);
+    const gone = options.gone ?? new Set<string>();
+    if (gone.size === 0) for (const [stream] of await database.all('FROM gone_')) gone.add(String(stream));
+    return new DuckDbCopy(database, kept.position, { ...options, gone });
   } catch (error) {
     await database.close();
     throw error;
@@ -177,7 +180,9 @@ class DuckDbCopy implements Copy {
     await this.#transaction([...types], position, async () => {
       const { run } = this.database;
       const rowsOf = (event: RecordedEvent) => [event, ...checkedRows(event)];
-      await load(this.database, selected(events, EVERYTHING), 'batch_', { rowsOf });
+      // A store may still give events of a stream that is deleted, which nobody looks for again.
+      const kept = events.filter(({ stream }) => !this.#gone.has(stream));
+      await load(this.database, selected(kept, EVERYTHING), 'batch_', { rowsOf });
       this.#step();
       await run("INSERT INTO events FROM batch_ WHERE type NOT LIKE '(%'");
       for (const type of EVENT_VIEWS.filter((each) => types.has(each))) {
@@ -204,7 +209,6 @@ class DuckDbCopy implements Copy {
 
   async forget(log: Deleting): Promise<number> {
     const { run, all } = this.database;
-    if (this.#gone.size === 0) for (const [stream] of await all('FROM gone_')) this.#gone.add(String(stream));
     const reached = await log.head();
     const going = await this.#stageGoing(log);
     if (going.length === 0) return 0;

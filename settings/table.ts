@@ -165,7 +165,7 @@ export const SETTINGS = {
       'Where each head of the ledger is kept outside of this machine: files that grow, servers that take it by POST, and mailboxes; unset: nowhere.',
       'URLs that start with file:///, http://, https:// or mailto:, with commas between',
       (given) =>
-        /^(file:\/\/\/[^\s/]|https?:\/\/[^\s/]|mailto:[^\s@?]+@[^\s@?]+$)\S*$/.test(given) && URL.canParse(given)
+        /^(file:\/\/\/[^\s/]|https?:\/\/[^\s/]|mailto:[^\s@?#%]+@[^\s@?#%]+$)\S*$/.test(given) && URL.canParse(given)
           ? given
           : undefined,
     ),

@@ -28,8 +28,7 @@ export async function openPlace(run: Run, to: string): Promise<CopyPlace> {
   const scheme = /^([a-z][a-z0-9+]+):\/\//.exec(to)?.[1];
   if (scheme === 's3') {
     const bucket = parseBlobUrl(to);
-    if (bucket?.kind !== 's3')
-      throw new UsageError(`--to ${withoutSecret(to)}: it must name a bucket as BLOB_URL does`);
+    if (bucket?.kind !== 's3') throw new UsageError(`--to ${shown(to)}: it must name a bucket as BLOB_URL does`);
     const { folder, file } = await workingCopy(run, to);
     return { file, publish: (copy) => publishToBucket(copy, bucket, folder) };
   }
@@ -38,7 +37,7 @@ export async function openPlace(run: Run, to: string): Promise<CopyPlace> {
     return { file, publish: (copy) => publishToPostgres(copy, to, folder) };
   }
   if (scheme !== undefined)
-    throw new UsageError(`--to ${withoutSecret(to)}: it must be a file, a folder, s3://… or postgres://…`);
+    throw new UsageError(`--to ${shown(to)}: it must be a file, a folder, s3://… or postgres://…`);
   const place = resolve(run.folder, to);
   if (extname(place) === '.duckdb') return { file: place, publish: async () => {} };
   await mkdir(place, { recursive: true, mode: 0o700 });
@@ -58,6 +57,9 @@ const AWAY = /^(?:ECONN[A-Z]{1,20}|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AG
 /** Whether the place may answer later. */
 export const isAway = (error: unknown): boolean => AWAY.test(String((error as { code?: unknown }).code));
 
+/** A secret that was not encoded may hold a slash or an @. */
+const shown = (url: string) =>
+  url.slice(0, url.indexOf('//') + 2) + url.slice(Math.max(url.indexOf('//') + 2, url.lastIndexOf('@') + 1));
 const withoutSecret = (url: string) => url.replace(/\/\/[^/@]*@/, '//');
 
 /** Writes the tables that have changed since they were written last, each as one file that appears whole. */

@@ -151,6 +151,27 @@ test('a copy of another log, and a file that is no copy, are refused', async (t)
   await t.throwsAsync(openCopy(mine, log), { code: 'no_copy', message: /no copy of events/ });
 });
 
+test('a store that still gives the events of a deleted stream brings none of them back', async (t) => {
+  const { log, file } = await filled(t);
+  const events = await Array.fromAsync(log.readAll());
+  await purge(log, 'jan-1');
+  const keeping = {
+    head: () => log.head(),
+    deletedStreams: (after?: string) => log.deletedStreams(after),
+    async *readAll({ from = '', limit = events.length }: { from?: string; limit?: number } = {}) {
+      yield* events.filter(({ position }) => position > from).slice(0, limit);
+    },
+  } as unknown as StoredLog;
+  const copy = await openCopy(file, keeping);
+  await copy.forget(keeping);
+  await copy.close();
+  const again = await openCopy(file, keeping);
+  t.teardown(() => again.close());
+  await again.advance(keeping);
+  t.is(await again.forget(keeping), 0);
+  await assertSame(t, log, again.database);
+});
+
 test('a copy that is killed at any step goes on as if it had not been', async (t) => {
   t.timeout(300_000);
   const { at, path, log, file } = await filled(t);

@@ -84,6 +84,8 @@ test('events copy wants a place that it can write to', async (t) => {
     (await ops({ DATA_DIR }, 'copy', '--to', 'ftp://me:secret@host/x')).stderr,
     /^--to ftp:\/\/host\/x: it must be a file, a folder, /,
   );
+  for (const place of ['s3://KEY:wJalr/secret@host/bucket', 'postgress://me:se/cret@host/x', 'ftp://me:s@cret@host/x'])
+    t.notRegex((await ops({ DATA_DIR }, 'copy', '--to', place)).stderr, /cret/, place);
   t.regex(
     (await ops({ DATA_DIR }, 'copy', '--to', join(DATA_DIR, 'events.db', 'x'))).stderr,
     /ENOTDIR|not a directory/,
