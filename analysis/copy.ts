@@ -32,6 +32,8 @@ export interface Copied {
   id: string;
   /** The types of the events that came or went since `published` was called. */
   changed: ReadonlySet<string>;
+  /** Whether it was ever called. */
+  is_published: boolean;
 }
 
 export interface Copy {
@@ -68,7 +70,7 @@ const BATCH_BYTES = 32 * 2 ** 20;
 const [URLS, ...VIEWS] = ANSWER_TABLES;
 
 /** Of the tables that are the copy's own. */
-const LAYOUT = '2';
+const LAYOUT = '3';
 
 /** Of this version of the tables: a copy of another is made anew. */
 const VERSION = hash(
@@ -133,8 +135,8 @@ async function make({ run, all }: Database, log: string): Promise<void> {
         'CREATE TABLE going_ (stream VARCHAR)',
         ...views,
       ],
-      'CREATE TABLE copied (position VARCHAR, log VARCHAR, version VARCHAR, changed VARCHAR[], forgotten VARCHAR, id VARCHAR)',
-      `INSERT INTO copied VALUES ('', ${sqlText(log)}, ${sqlText(VERSION)}, [], '', '${randomUUID()}')`,
+      'CREATE TABLE copied (position VARCHAR, log VARCHAR, version VARCHAR, changed VARCHAR[], forgotten VARCHAR, id VARCHAR, is_published BOOLEAN)',
+      `INSERT INTO copied VALUES ('', ${sqlText(log)}, ${sqlText(VERSION)}, [], '', '${randomUUID()}', false)`,
       'COMMIT',
     ].join(';'),
   );
@@ -209,9 +211,14 @@ class DuckDbCopy implements Copy {
 
   async forget(log: Deleting): Promise<number> {
     const { run, all } = this.database;
+    const [[after]] = (await all('SELECT forgotten FROM copied')) as [[string]];
     const reached = await log.head();
-    const going = await this.#stageGoing(log);
-    if (going.length === 0) return 0;
+    const going = await this.#stageGoing(log, after);
+    const remember = `UPDATE copied SET forgotten = ${sqlText(reached)}`;
+    if (going.length === 0) {
+      if (reached > after) await run(remember);
+      return 0;
+    }
     const found = await all('SELECT type, count(*) FROM events WHERE stream IN (FROM going_) GROUP BY type');
     this.#step();
     const types = found.map(([type]) => String(type));
@@ -222,7 +229,7 @@ class DuckDbCopy implements Copy {
       for (const table of ['events', 'listing_', ...types.filter((type) => TABLES.has(type)).map(quoted)]) {
         await run(`DELETE FROM ${table} WHERE stream IN (FROM going_)`);
       }
-      await run(`INSERT INTO gone_ FROM going_; UPDATE copied SET forgotten = ${sqlText(reached)}`);
+      await run(`INSERT INTO gone_ FROM going_; ${remember}`);
       this.#step();
     });
     for (const stream of going) this.#gone.add(stream);
@@ -231,10 +238,9 @@ class DuckDbCopy implements Copy {
     return found.reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
-  /** The streams that were deleted, and are not known as such. */
-  async #stageGoing(log: Deleting): Promise<string[]> {
-    const { run, all, connection } = this.database;
-    const [[after]] = (await all('SELECT forgotten FROM copied')) as [[string]];
+  /** The streams that were deleted after a position, and are not known as such. */
+  async #stageGoing(log: Deleting, after: string): Promise<string[]> {
+    const { run, connection } = this.database;
     const going = new Set<string>();
     for await (const stream of log.deletedStreams(after)) if (!this.#gone.has(stream)) going.add(stream);
     if (going.size === 0) return [];
@@ -266,14 +272,21 @@ class DuckDbCopy implements Copy {
   }
 
   async copied(): Promise<Copied> {
-    const [row] = await this.database.all('SELECT position, log, version, id, changed FROM copied');
-    const [position, log, version, id, changed] = row as [string, string, string, string, string[]];
-    return { position, log, version, id, changed: new Set(changed) };
+    const [row] = await this.database.all('SELECT position, log, version, id, changed, is_published FROM copied');
+    const [position, log, version, id, changed, is_published] = row as [
+      string,
+      string,
+      string,
+      string,
+      string[],
+      boolean,
+    ];
+    return { position, log, version, id, changed: new Set(changed), is_published };
   }
 
   async published(): Promise<void> {
     this.#step();
-    await this.database.run('UPDATE copied SET changed = []');
+    await this.database.run('UPDATE copied SET changed = [], is_published = true');
   }
 
   close(): Promise<void> {
@@ -287,3 +300,14 @@ export const COPIED_TABLES: readonly string[] = [...TABLES.keys()];
 /** Those of them whose rows are other ones when events of these types came or went. */
 export const changedTables = (changed: ReadonlySet<string>): readonly string[] =>
   changed.size === 0 ? [] : COPIED_TABLES.filter((name) => changed.has(name) || !EVENT_VIEWS.includes(name as never));
+
+/**
+ * A copy that was never brought to its place takes over from the one that is there, whose file may be lost. After that the other one is refused, so
+ * that two machines do not write the place in turns. Throws `NoCopy`.
+ */
+export function assertOwner({ id, is_published }: Copied, there: string | null): void {
+  if (there === null || there === id || !is_published) return;
+  throw new NoCopy(
+    'another machine has brought its copy there since: end one of the two, or give it a place of its own. To go on from here, remove the working copy, in copies/ of DATA_DIR',
+  );
+}

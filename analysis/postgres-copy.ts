@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { ANSWER_TABLES } from './answers.ts';
-import { COPIED_TABLES, type Copy, changedTables, NoCopy } from './copy.ts';
+import { assertOwner, COPIED_TABLES, type Copy, changedTables, NoCopy } from './copy.ts';
 import { type Database, sqlText } from './duckdb.ts';
 import { COLUMNS } from './tables.ts';
 import { quoted, type SqlColumn } from './views.ts';
@@ -93,13 +93,16 @@ export async function publishToPostgres(
 }
 
 async function bringUpToDate(client: Client, copy: Copy, sender: Sender): Promise<void> {
-  const { changed, ...copied } = await copy.copied();
+  const copied = await copy.copied();
   const there = await reachedIn(client, copied.log);
-  if (there?.version !== copied.version) await makeTables(client);
-  const reached = there?.version === copied.version ? there : NOTHING;
+  assertOwner(copied, there?.copy_id ?? null);
+  // The copy of another machine may have reached a later position, whose rows would come twice.
+  const is_continued = there?.version === copied.version && there.position <= copied.position;
+  if (!is_continued) await makeTables(client);
+  const reached = is_continued ? there : NOTHING;
   const is_own = reached.copy_id === copied.id;
   const streams = await sender.deleteGone(is_own ? reached.gone : 0);
-  for (const table of is_own ? changedTables(changed) : COPIED_TABLES) {
+  for (const table of is_own ? changedTables(copied.changed) : COPIED_TABLES) {
     if (MADE.includes(table)) await sender.replace(table);
     else await sender.add(table, reached.position);
   }

@@ -4,10 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { openS3Blobs } from '../../adapters/blobs/s3/s3-blobs.ts';
-import { COPIED_TABLES, type Copied, type Copy, changedTables } from '../../analysis/copy.ts';
+import { assertOwner, COPIED_TABLES, type Copied, type Copy, changedTables, NoCopy } from '../../analysis/copy.ts';
 import { copyToParquet } from '../../analysis/parquet.ts';
 import type { Blobs } from '../../commands/blobs.ts';
 import type { BlobBucket } from '../../settings/blob-url.ts';
@@ -18,13 +16,18 @@ const FORMAT = 'url-checker-copy';
 const MANIFEST = 'manifest.json';
 const TABLES = 'tables/';
 
-interface Manifest extends Omit<Copied, 'changed'> {
+interface Manifest extends Omit<Copied, 'changed' | 'is_published'> {
   format: typeof FORMAT;
+  /** Each manifest has one of its own, and so a version of its own. */
+  call: string;
   /** By the name of the table; `key` is below the prefix of the bucket. */
   tables: Readonly<Record<string, { key: string; size_bytes: number }>>;
 }
 
-/** `step`: called before each step that a power cut may separate from the next. */
+/**
+ * `step`: called before each step that a power cut may separate from the next. Throws `NoCopy` where another machine publishes there. Objects are deleted
+ * only if they were there before the manifest was replaced: a later one may belong to a call that replaces it next.
+ */
 export async function publishToBucket(
   copy: Copy,
   bucket: BlobBucket,
@@ -32,32 +35,50 @@ export async function publishToBucket(
   step: () => void = () => {},
 ): Promise<void> {
   await using blobs = closing(await openS3Blobs({ ...bucket, folder: join(folder, 'downloads') }));
-  const { changed, ...copied } = await copy.copied();
-  const there = await manifestIn(blobs);
+  const state = await copy.copied();
+  const { changed, is_published: _, ...copied } = state;
+  const found = await blobs.getVersioned(MANIFEST);
+  const there = found && manifestOf(found.text);
+  assertOwner(state, there?.id ?? null);
+  const before = await Array.fromAsync(blobs.list(TABLES), ({ key }) => key);
   const is_own = there !== null && there.id === copied.id && there.version === copied.version;
   // Somebody else's, or of a working copy that was lost: what it names may be of another time.
   const wanted = is_own ? changedTables(changed) : COPIED_TABLES;
-  if (wanted.length > 0) {
-    const tables = { ...(is_own && there.tables) };
-    for (const name of wanted) {
-      tables[name] = await put(copy, blobs, { name, folder });
-      step();
-    }
-    const manifest: Manifest = { format: FORMAT, ...copied, tables };
-    await blobs.put(MANIFEST, Readable.from([Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]));
+  const tables = { ...(is_own && there.tables) };
+  // What a call that was killed has left may hold the URLs of deleted jobs.
+  if (wanted.length === 0 && unnamed(before, tables).length === 0) return;
+  const added: string[] = [];
+  for (const name of wanted) {
+    tables[name] = await put(copy, blobs, { name, folder });
+    added.push(tables[name].key);
     step();
-    await copy.published();
+  }
+  const manifest: Manifest = { format: FORMAT, call: randomUUID(), ...copied, tables };
+  const is_replaced = await blobs.replace(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`, found?.version ?? null);
+  if (!is_replaced) {
+    for (const key of added) await blobs.delete(key);
+    throw new NoCopy(
+      'another machine brought its copy there just now: end one of the two, or give it a prefix of its own',
+    );
+  }
+  step();
+  await copy.published();
+  step();
+  for (const key of unnamed(before, tables)) {
+    await blobs.delete(key);
     step();
-    await deleteOthers(blobs, manifest, step);
-  } else await deleteOthers(blobs, there!, step);
+  }
 }
 
-async function manifestIn(blobs: Blobs): Promise<Manifest | null> {
-  const content = await blobs.get(MANIFEST);
-  if (content === null) return null;
-  const manifest = JSON.parse(await text(content)) as Manifest;
+function manifestOf(content: string): Manifest {
+  const manifest = JSON.parse(content) as Manifest;
   if (manifest.format !== FORMAT) throw new Error(`${MANIFEST} of the bucket is not of a copy of events`);
   return manifest;
+}
+
+function unnamed(keys: readonly string[], tables: Manifest['tables']): string[] {
+  const named = new Set(Object.values(tables).map(({ key }) => key));
+  return keys.filter((key) => !named.has(key));
 }
 
 async function put(copy: Copy, blobs: Blobs, { name, folder }: { name: string; folder: string }) {
@@ -70,15 +91,5 @@ async function put(copy: Copy, blobs: Blobs, { name, folder }: { name: string; f
     return { key, ...(await blobs.put(key, createReadStream(part))) };
   } finally {
     await rm(part, { force: true });
-  }
-}
-
-/** Also those of a call that was killed, and what was deleted from the log since. */
-async function deleteOthers(blobs: Blobs, { tables }: Manifest, step: () => void): Promise<void> {
-  const named = new Set(Object.values(tables).map(({ key }) => key));
-  for await (const { key } of blobs.list(TABLES)) {
-    if (named.has(key)) continue;
-    await blobs.delete(key);
-    step();
   }
 }

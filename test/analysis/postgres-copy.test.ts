@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { COPIED_TABLES } from '../../analysis/copy.ts';
+import { COPIED_TABLES, openCopy } from '../../analysis/copy.ts';
 import { sourceOfLog } from '../../analysis/event-source.ts';
+import { publishToPostgres } from '../../analysis/postgres-copy.ts';
 import { openQuery } from '../../analysis/query.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { fillAnalysed } from '../support/analysed-log.ts';
@@ -118,6 +119,23 @@ test('tables of another version are made anew, and a schema of somebody else is 
   t.regex((await copy(inSchema('mine'))).stderr, /tables that are no copy of events/);
   const other = await filled(t, fillLedger);
   await t.throwsAsync(publish(other.path, other.file, inSchema('two')), { message: /a copy of another log/ });
+});
+
+test('a machine with a copy of an earlier position takes over without a row twice, and the other one is refused', async (t) => {
+  const { at, path, log, file } = await filled(t);
+  const behind = await openCopy(join(at, 'behind.duckdb'), log);
+  t.teardown(() => behind.close());
+  await behind.advance(log);
+  await fillLedger(log);
+  await publish(path, file, inSchema('taken'));
+  await publishToPostgres(behind, inSchema('taken'), at);
+  await behind.advance(log);
+  await publishToPostgres(behind, inSchema('taken'), at);
+  await assertSame(t, log, 'taken');
+  await t.throwsAsync(publish(path, file, inSchema('taken')), {
+    message: /another machine has brought its copy there/,
+  });
+  await assertSame(t, log, 'taken');
 });
 
 test('a call that is killed at any step leaves what was there, or all that is new', async (t) => {

@@ -1,5 +1,6 @@
 // A copy of the events in a bucket: its manifest names objects of Parquet that have what SQL over the log has, also after kill -9 at each step.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -132,5 +133,66 @@ function bucketTests(minio: Minio): void {
       await run(-1);
       await assertSame(t, log, place);
     }
+  });
+
+  /** Two machines over one log, each with a working copy of its own. */
+  async function twoMachines(t: ExecutionContext, bucket: string) {
+    const [at, place] = [await folder(t), await newBucket(minio, bucket)];
+    const path = join(at, 'events.db');
+    const log = await openSqliteEventStore({ path });
+    t.teardown(() => log.close());
+    await fillAnalysed(log);
+    const options = { env: { ...process.env, TMPDIR: at } };
+    const args = (machine: string) => [PROGRAM, path, join(at, `${machine}.duckdb`), place, at];
+    const publish = (machine: string) =>
+      promisify(execFile)(process.execPath, [...args(machine), '-1'], options).then(
+        () => 'published',
+        ({ stderr }) => String(stderr),
+      );
+    const publishUntil = async (machine: string, step: number) => {
+      const child = spawn(process.execPath, [...args(machine), String(step), 'SIGSTOP'], options);
+      t.teardown(() => child.kill('SIGKILL'));
+      await once(child.stdout, 'data');
+      let said = '';
+      child.stderr.on('data', (text) => {
+        said += text;
+      });
+      return async () => {
+        child.kill('SIGCONT');
+        const [code] = await once(child, 'close');
+        return code === 0 ? 'published' : said;
+      };
+    };
+    return { at, log, place, publish, publishUntil };
+  }
+
+  test('a machine that another one has taken the bucket over from is refused, until its working copy is removed', async (t) => {
+    t.timeout(300_000);
+    const { at, log, place, publish } = await twoMachines(t, 'three');
+    t.is(await publish('a'), 'published');
+    t.is(await publish('b'), 'published');
+    await fillLedger(log);
+    t.regex(await publish('a'), /another machine has brought its copy there since/);
+    t.is(await publish('b'), 'published');
+    await assertSame(t, log, place);
+    await rm(join(at, 'a.duckdb'));
+    t.is(await publish('a'), 'published');
+    await assertSame(t, log, place);
+  });
+
+  test('of two machines that publish at once, one is refused, and no object of the other is deleted', async (t) => {
+    t.timeout(300_000);
+    const { log, place, publish, publishUntil } = await twoMachines(t, 'four');
+    const continueA = await publishUntil('a', COPIED_TABLES.length - 1);
+    t.is(await publish('b'), 'published');
+    t.regex(await continueA(), /another machine brought its copy there just now/);
+    await assertSame(t, log, place);
+
+    // The manifest is there, and what it does not name is not yet deleted, when the next machine begins.
+    const continueC = await publishUntil('c', COPIED_TABLES.length);
+    const continueD = await publishUntil('d', COPIED_TABLES.length - 1);
+    t.is(await continueC(), 'published');
+    t.is(await continueD(), 'published');
+    await assertSame(t, log, place);
   });
 }

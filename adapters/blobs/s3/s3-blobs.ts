@@ -22,6 +22,7 @@ import { removeAbandoned } from '../abandoned.ts';
 import { asked, refusalOf } from './errors.ts';
 import { putObject } from './put-object.ts';
 import { readObject } from './read-object.ts';
+import { readVersioned, replaceVersion, type VersionedText } from './versioned-object.ts';
 
 export interface S3BlobsOptions extends Omit<BlobBucket, 'kind'> {
   /** A folder of this machine for the copies that `file` makes, and for nothing else. */
@@ -31,6 +32,10 @@ export interface S3BlobsOptions extends Omit<BlobBucket, 'kind'> {
 }
 
 export interface S3Blobs extends Blobs {
+  /** A small blob; null when no blob has the key. */
+  getVersioned(key: string): Promise<VersionedText | null>;
+  /** Stores a text that was never stored, unless the blob has another version. Returns whether it did. Null stands for no blob. */
+  replace(key: string, text: string, version: string | null): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -65,6 +70,8 @@ export async function openS3Blobs(options: S3BlobsOptions): Promise<S3Blobs> {
   const blobs: S3Blobs = {
     put: async (key, content) => putObject(client, at(key), content),
     get,
+    getVersioned: async (key) => readVersioned(client, at(key)),
+    replace: async (key, text, version) => replaceVersion(client, at(key), text, version),
 
     async file(key) {
       const content = await get(key);
