@@ -2,7 +2,7 @@
 // against that service, and one with the Python SDK of MCP; builds, lints and runs the node of n8n: `node .ci/clients.ts TOOLS [NAME…]`, where
 // TOOLS has what .ci/run installs from test/clients. Names choose some of them.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -97,8 +97,15 @@ const CLIENTS: Client[] = [
       [process.execPath, join(programs, 'n8n.mjs')],
     ],
   },
-  // Nothing is generated: the tools of agents have their schemas with them.
-  { name: 'mcp', files: ['mcp-client.py'], steps: [[python('python'), 'mcp-client.py']] },
+  // Nothing is generated: the tools of agents have their schemas with them. Their guide has a program of its own.
+  {
+    name: 'mcp',
+    files: ['mcp-client.py'],
+    steps: [
+      [python('python'), 'mcp-client.py'],
+      ['sh', '-c', '[ "$(API_KEY=$TEST_KEY "$0" mcp-guide.py)" = "$(cat mcp-guide.txt)" ]', python('python')],
+    ],
+  },
 ];
 
 const work = mkdtempSync(join(tmpdir(), 'clients-'));
@@ -110,8 +117,10 @@ try {
   const documents = {
     'v2.json': await document('/api/v2/openapi.json'),
     'gateway.json': await document('/openapi.json'),
+    ...programOfGuide(),
   };
-  const env = { API_URL: service.url, API_KEY: await newKey(), SITE_URL: site.url };
+  const [API_KEY, TEST_KEY] = [await newKey({}), await newKey({ test: true })];
+  const env = { API_URL: service.url, HOST: service.url, API_KEY, TEST_KEY, SITE_URL: site.url };
   const waiting = CLIENTS.filter(({ name }) => only.length === 0 || only.includes(name)).values();
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
@@ -124,13 +133,20 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-async function newKey(): Promise<string> {
+/** The program in Python, and what it prints. */
+function programOfGuide(): Record<string, string> {
+  const guide = readFileSync(join(root, 'docs/guides/mcp.md'), 'utf8');
+  const [, program, printed] = /```python\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/.exec(guide)!;
+  return { 'mcp-guide.py': program!, 'mcp-guide.txt': printed! };
+}
+
+async function newKey(described: object): Promise<string> {
   const user = { user_id: 'clients', email: 'clients@example.com', is_admin: false, hours: 1 };
   const authorization = `Bearer ${await issueLocalToken(data_dir, user)}`;
   const response = await fetch(`${service.url}/users/me/api-keys`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json' },
-    body: '{}',
+    body: JSON.stringify(described),
   });
   return ((await response.json()) as { key: string }).key;
 }

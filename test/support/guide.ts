@@ -55,7 +55,7 @@ export async function runGuide(
   if (!npm) await writeFile(join(folder, 'npm'), NPM, { mode: 0o755 });
   const PATH = [folder, env.PATH ?? process.env.PATH].join(delimiter);
   const session = openSession(folder, { ...env, PATH, TMPDIR: folder, PYTHONPATH: join(ROOT, 'clients/python') });
-  await giveClient(folder);
+  await giveClients(folder);
   const names: Names = { here: new Map(), shown: new Map() };
   const pairs = Object.entries(replace);
   try {
@@ -151,13 +151,14 @@ ${Object.entries(scripts)
 esac
 `;
 
-/** Programs in the folder import the TypeScript client by its name, as it stands in the project. */
-async function giveClient(folder: string): Promise<void> {
+/** Programs in the folder import the TypeScript client by its name, as it stands in the project, and the clients of MCP. */
+async function giveClients(folder: string): Promise<void> {
   const client = join(folder, 'node_modules/url-checker-client');
   await mkdir(client, { recursive: true });
   const described = { name: 'url-checker-client', type: 'module', exports: './index.ts' };
   await writeFile(join(client, 'package.json'), JSON.stringify(described));
   await symlink(join(ROOT, 'clients/typescript/index.ts'), join(client, 'index.ts'));
+  await symlink(join(ROOT, 'node_modules/@modelcontextprotocol'), join(folder, 'node_modules/@modelcontextprotocol'));
 }
 
 interface Session {
