@@ -6,7 +6,7 @@ import { FORMATS, LIST_ENDINGS, listOfFormats, SHEET_FORMATS } from '../../intak
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 test('the console offers the files that the service reads', (t) => {
-  const offered = [...read('web/pages/new-job/choose.tsx').matchAll(/\.([a-z]+)(?=[,'])/g)].map((match) => match[1]!);
+  const offered = [...read('web/pages/new-job/page.tsx').matchAll(/\.([a-z]+)(?=[,'])/g)].map((match) => match[1]!);
   t.deepEqual([...new Set(offered)].filter((ending) => LIST_ENDINGS.includes(ending)).sort(), [...LIST_ENDINGS].sort());
 });
 

@@ -4,10 +4,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { Empty } from '../ui/empty.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Toasts } from '../ui/toasts.tsx';
-import { to, useAddress } from './address.ts';
-import { useKeptFocus } from './focus.ts';
+import { type PageProps, to, useAddress } from './address.ts';
 import { Frame } from './frame.tsx';
-import type { PageProps } from './page-props.ts';
 import { pageAt } from './pages.ts';
 import { SessionProvider, useSession } from './session.tsx';
 
@@ -110,4 +108,32 @@ function SignInFirst() {
       </a>
     </Empty>
   );
+}
+
+// The focus stays where the reader was: when the element that has it leaves the page, what stood around it takes it.
+
+/** What takes the focus without being a control: a table, a dialog, the page. */
+const PLACES = 'section[tabindex], dialog[open], main';
+
+/** Without this a deleted row, or a row that scrolls out of view, leaves the next Tab at the top of the document. */
+function useKeptFocus(): void {
+  useEffect(() => {
+    let path: readonly Element[] = [];
+    const remember = ({ target }: FocusEvent) => {
+      path = [];
+      for (let at = target as Element | null; at; at = at.parentElement) path = [...path, at];
+    };
+    const changed = new MutationObserver(() => {
+      if (path.length === 0 || path[0]!.isConnected || document.activeElement !== document.body) return;
+      const place = path.find((element) => element.isConnected && element.matches(PLACES));
+      path = [];
+      (place instanceof HTMLElement ? place : document.getElementById('page'))?.focus({ preventScroll: true });
+    });
+    addEventListener('focusin', remember);
+    changed.observe(document.body, { childList: true, subtree: true });
+    return () => {
+      removeEventListener('focusin', remember);
+      changed.disconnect();
+    };
+  }, []);
 }

@@ -2,8 +2,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';
 import { type AnswerOf, ask, signedOut } from '../api/ask.ts';
-import { type Answer, useAnswer } from '../api/use-answer.ts';
-import { useEvery } from '../api/use-every.ts';
+import { type Answer, useAnswer, useEvery } from '../api/use-answer.ts';
 import { to } from './address.ts';
 
 export type Profile = AnswerOf<'GET /users/me'>;

@@ -1,5 +1,10 @@
 // A table of a page of items. On a narrow screen it scrolls sideways inside its own frame.
 import type { ComponentChildren } from 'preact';
+import type { AnswerOf, Given, Operation } from '../api/ask.ts';
+import { type Answer, useAnswer } from '../api/use-answer.ts';
+import { to, useAddress } from '../app/address.ts';
+import { Failure } from './failure.tsx';
+import { grouped } from './numbers.ts';
 
 export interface Column<Item> {
   /** The heading. */
@@ -11,7 +16,7 @@ export interface Column<Item> {
   is_number?: boolean;
 }
 
-export interface TableProps<Item> {
+interface TableProps<Item> {
   /** What the table holds, for who does not see it. */
   caption: string;
   columns: readonly Column<Item>[];
@@ -51,4 +56,107 @@ export function Table<Item>({ caption, columns, items, keyOf }: TableProps<Item>
       </table>
     </section>
   );
+}
+
+// The way to the other pages of a list. The offset is in the address.
+
+/** Where the page of the list begins that this address names; what is no place in a list is its beginning. */
+export function offsetIn(query: URLSearchParams): number {
+  const offset = Number(query.get('offset'));
+  return Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
+}
+
+/** The items on a page of a list. */
+const PAGE_SIZE = 25;
+
+/**
+ * The page of a list that the address names.
+ * @example const payments = useList('GET /users/me/payments', {});
+ */
+export function useList<Name extends Operation>(
+  name: Name,
+  given: Omit<Given<Name>, 'limit' | 'offset'>,
+  { limit = PAGE_SIZE, version = '' } = {},
+): Answer<AnswerOf<Name>> {
+  const { query } = useAddress();
+  return useAnswer(name, { ...given, limit, offset: offsetIn(query) } as unknown as Given<Name>, version);
+}
+
+interface PagerProps {
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+export function Pager({ total, limit, offset }: PagerProps) {
+  const { path, query } = useAddress();
+  if (total <= limit && offset === 0) return null;
+  const at = (start: number) =>
+    to(path, { ...Object.fromEntries(query), offset: start > 0 ? String(start) : undefined });
+  const last = Math.min(total, offset + limit);
+  return (
+    <nav class="pager" aria-label="Pages">
+      <span>
+        {grouped(Math.min(offset + 1, last))}–{grouped(last)} of {grouped(total)}
+      </span>
+      {offset > 0 && <a href={at(Math.max(0, offset - limit))}>Previous</a>}
+      {last < total && <a href={at(offset + limit)}>Next</a>}
+    </nav>
+  );
+}
+
+// A page of a list: its table and the way to its other pages, or what to show where there is nothing.
+interface ListProps<Item> extends Omit<TableProps<Item>, 'items'> {
+  of: Pick<Answer<PagerProps & { items: readonly Item[] }>, 'error' | 'value' | 'again'>;
+  /** What to show for a list without items. */
+  empty: ComponentChildren;
+  /** What stands above the table. */
+  children?: ComponentChildren;
+}
+
+export function List<Item>({ of, empty, children, ...table }: ListProps<Item>) {
+  const page = of.value;
+  return (
+    <>
+      <Failure of={of} />
+      {page?.total === 0 && empty}
+      {page && page.total > 0 && (
+        <>
+          {children}
+          <Table {...table} items={page.items} />
+          <Pager {...page} />
+        </>
+      )}
+    </>
+  );
+}
+
+// A table under a heading of its own, or a sentence that there is nothing.
+type TableSectionProps<Item> = Omit<TableProps<Item>, 'caption'> & { title: string; none: string };
+
+export function TableSection<Item>({ title, none, ...table }: TableSectionProps<Item>) {
+  return (
+    <section class="section">
+      <h2>{title}</h2>
+      {table.items.length === 0 ? <p class="notice">{none}</p> : <Table caption={title} {...table} />}
+    </section>
+  );
+}
+
+// The order of a list, which is in the address. Headings of columns change it.
+export type SortBy<Name extends string> = (name: Name) => NonNullable<Column<unknown>['sort']>;
+
+/** A heading's first click shows the largest first, the second one the smallest, the third one the list in its own order. */
+export function useSort<Name extends string>(names: readonly Name[]) {
+  const { path, query } = useAddress();
+  const sort_by = names.find((name) => name === query.get('sort_by'));
+  const sort_order = query.get('sort_order') === 'asc' ? ('asc' as const) : undefined;
+  const by: SortBy<Name> = (name) => {
+    const is_on = sort_by === name;
+    const is_ascending = sort_order === 'asc';
+    const next = is_on && is_ascending ? {} : { sort_by: name, sort_order: is_on ? 'asc' : undefined };
+    const cleared = { sort_by: undefined, sort_order: undefined, offset: undefined };
+    return { href: to(path, { ...Object.fromEntries(query), ...cleared, ...next }), is_on, is_ascending };
+  };
+  return { sort_by, sort_order, by };
 }

@@ -1,18 +1,14 @@
 // Every change of the balance, the newest first, with the balance after it.
 import type { AnswerOf } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
-import { List } from '../../ui/list.tsx';
 import { grouped } from '../../ui/numbers.ts';
-import { offsetIn } from '../../ui/pager.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, List, useList } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TRANSACTION_LABELS } from './transaction-types.ts';
 
 type Entry = AnswerOf<'GET /users/me/credit-transactions'>['items'][number];
 
-const LIMIT = 25;
 const TYPES = Object.keys(TRANSACTION_LABELS) as (keyof typeof TRANSACTION_LABELS)[];
 
 const COLUMNS: readonly Column<Entry>[] = [
@@ -35,8 +31,7 @@ function Amount({ of }: { of: number }) {
 export function Ledger({ version }: { version: string }) {
   const { query } = useAddress();
   const transaction_type = TYPES.find((name) => name === query.get('type'));
-  const offset = offsetIn(query);
-  const entries = useAnswer('GET /users/me/credit-transactions', { limit: LIMIT, offset, transaction_type }, version);
+  const entries = useList('GET /users/me/credit-transactions', { transaction_type }, { version });
   return (
     <>
       <header class="title">

@@ -1,4 +1,5 @@
-// The head of each page of administration: the way to the others.
+// What stands above each page of administration: the way to the others.
+import type { ComponentChildren } from 'preact';
 import { to, useAddress } from '../../app/address.ts';
 
 const AREAS = [
@@ -18,6 +19,26 @@ const AREAS = [
   { path: '/admin/services', label: 'Services' },
   { path: '/admin/maintenance', label: 'Maintenance' },
 ] as const;
+
+interface AdminPageProps {
+  /** What the page as a whole offers. */
+  action?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A page of its own area. The page of one user or domain has a heading of its own, and `Areas` above it. */
+export function AdminPage({ action, children }: AdminPageProps) {
+  return (
+    <>
+      <header class="title">
+        <h1>Administration</h1>
+        {action}
+      </header>
+      <Areas />
+      {children}
+    </>
+  );
+}
 
 export function Areas() {
   const { path } = useAddress();

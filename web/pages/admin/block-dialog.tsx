@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { Confirm } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
+import { TextField } from '../../ui/form.tsx';
 import { say } from '../../ui/toasts.tsx';
 
 type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];

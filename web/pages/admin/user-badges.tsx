@@ -1,9 +1,17 @@
 // What the list of users and a user's page both show of a user.
 import type { AnswerOf } from '../../api/ask.ts';
+import { to } from '../../app/address.ts';
 
 type User = AnswerOf<'GET /admin/users'>['items'][number];
 
-export const userPath = (user_id: string): string => `/admin/users/${encodeURIComponent(user_id)}`;
+/** Leads to the page of a user, who is named by the address where that is known. */
+export function UserLink({ user_id, email }: { user_id: string; email?: string | null }) {
+  return (
+    <a href={to(`/admin/users/${encodeURIComponent(user_id)}`)}>
+      <bdi>{email ?? user_id}</bdi>
+    </a>
+  );
+}
 
 const FLAGS: Readonly<Record<string, string>> = {
   signup_bonus_withheld: 'signup bonus withheld',

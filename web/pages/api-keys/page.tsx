@@ -3,14 +3,16 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { useAction } from '../../ui/action.ts';
+import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Failure } from '../../ui/failure.tsx';
+import { Failure, Refusal } from '../../ui/failure.tsx';
+import { Check, Form, TextField } from '../../ui/form.tsx';
 import { grouped } from '../../ui/numbers.ts';
+import { ShownOnce } from '../../ui/shown-once.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { say } from '../../ui/toasts.tsx';
-import { NewKey } from './new-key.tsx';
 
 type Key = AnswerOf<'GET /users/me/api-keys'>['items'][number];
 
@@ -87,3 +89,54 @@ const columns = (onRevoke: (key: Key) => void): readonly Column<Key>[] => [
     ),
   },
 ];
+
+// Makes an API key and shows it, once.
+function NewKey({ onMade, onClose }: { onMade(): void; onClose(): void }) {
+  const [name, setName] = useState('');
+  const [limit, setLimit] = useState('');
+  const [is_test, setTest] = useState(false);
+  const [key, setKey] = useState<string | null>(null);
+  const make = useAction(async () => {
+    const limits = limit === '' || is_test ? {} : { credit_limit: Number(limit) };
+    setKey((await ask('POST /users/me/api-keys', { name, test: is_test, ...limits })).key);
+    onMade();
+  });
+  if (key !== null) {
+    return (
+      <Dialog title="Copy your API key" onClose={onClose}>
+        <ShownOnce label="The key" hint="It is shown this once: the service keeps only its hash." value={key} />
+        <DialogFooter onClose={onClose} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="New API key" onClose={onClose}>
+      <Form class="section" onSubmit={make.run}>
+        <TextField
+          label="Name"
+          hint="Says where the key is used, such as “nightly check”."
+          required
+          maxLength={100}
+          value={name}
+          onInput={setName}
+        />
+        <TextField
+          label="Limit of credits"
+          hint="The most that all its jobs together may use. Leave it empty for no limit."
+          type="number"
+          min={1}
+          disabled={is_test}
+          value={limit}
+          onInput={setLimit}
+        />
+        <Check label="Test key: checks http://sandbox.test alone, at no cost" is_on={is_test} set={setTest} />
+        <Refusal error={make.error} />
+        <DialogFooter onClose={onClose}>
+          <button type="submit" class="primary" disabled={make.is_running}>
+            Make the key
+          </button>
+        </DialogFooter>
+      </Form>
+    </Dialog>
+  );
+}

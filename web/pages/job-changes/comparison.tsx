@@ -1,15 +1,13 @@
 // Two jobs of a list compared: the changes by kind, and each with what was found before and after. Kind and page are in the address.
 import type { AnswerOf } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
 import { to, useAddress } from '../../app/address.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { counted, grouped } from '../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../ui/pager.tsx';
 import { ResultLink } from '../../ui/result-link.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import { type Column, Pager, Table, useList } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 
@@ -30,8 +28,7 @@ const COLUMNS: readonly Column<Changed>[] = [
 export function Comparison({ job, since }: { job: AnswerOf<'GET /jobs/{job_id}'>; since: string }) {
   const { path, query } = useAddress();
   const change = KINDS.find((kind) => kind === query.get('change'));
-  const offset = offsetIn(query);
-  const changes = useAnswer('GET /jobs/{job_id}/changes', { job_id: job.job_id, since, change, limit: LIMIT, offset });
+  const changes = useList('GET /jobs/{job_id}/changes', { job_id: job.job_id, since, change }, { limit: LIMIT });
   const { value } = changes;
   if (!value) {
     return (

@@ -2,8 +2,7 @@
 import type { Given } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { setQuery, useAddress } from '../../app/address.ts';
-import { Check } from '../../ui/check.tsx';
-import { ANY, SelectField, TextField } from '../../ui/field.tsx';
+import { ANY, Check, SelectField, TextField } from '../../ui/form.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
 import { VERDICTS } from '../../ui/verdicts.ts';

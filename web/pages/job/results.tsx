@@ -1,13 +1,15 @@
 // The results of a job as a table that may have a million rows: only those in view exist. A row opens to what was found.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setQuery, useAddress } from '../../app/address.ts';
+import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
-import { counted, grouped } from '../../ui/numbers.ts';
+import { counted, grouped, span } from '../../ui/numbers.ts';
+import { ResultLink } from '../../ui/result-link.tsx';
 import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 import { ROW_PX, windowOf } from '../../ui/windowed.ts';
+import { adviceOn } from './advice.ts';
 import { Filters, filterIn, NO_FILTER } from './filters.tsx';
-import { ResultDetails } from './result-details.tsx';
 import type { Job } from './use-job.ts';
 import { type Result, usePages } from './use-pages.ts';
 
@@ -138,5 +140,70 @@ function cellsOf({ index, result, onOpen }: RowProps) {
       <td title={error_code ?? undefined}>{status_code ?? error_code?.replaceAll('_', ' ') ?? '–'}</td>
       <td class="number">{response_time_ms === null ? '–' : `${grouped(response_time_ms)} ms`}</td>
     </tr>
+  );
+}
+
+// All that was found of one URL, and what to do about it.
+function ResultDetails({ result, onClose }: { result: Result; onClose(): void }) {
+  const {
+    url,
+    verdict,
+    redirect_chain,
+    redirects,
+    redirect_kind,
+    temporary,
+    tried_ms,
+    status_code,
+    error_code,
+    content_type,
+    protection,
+    attempts,
+    response_time_ms,
+  } = result;
+  const facts: readonly [string, string | null][] = [
+    ['Status', status_code === null ? null : String(status_code)],
+    ['Error', error_code?.replaceAll('_', ' ') ?? null],
+    ['Response time', response_time_ms === null ? null : span(response_time_ms)],
+    ['Content type', content_type],
+    ['Bot protection', protection],
+    ['Attempts', counted(attempts, 'attempt') + (tried_ms === undefined ? '' : ` in ${span(tried_ms)}`)],
+    ['May pass', temporary ? 'yes' : null],
+    ['Redirects are', redirect_kind ?? null],
+    ['Where it stands', result.cell ?? (result.row === null ? null : `row ${result.row}`)],
+  ];
+  return (
+    <Dialog title={VERDICT_LABELS[verdict]} onClose={onClose}>
+      <p>
+        <ResultLink url={url} />
+      </p>
+      <p class="notice">{adviceOn(result)}</p>
+      {redirect_chain.length > 0 && (
+        <section>
+          <h3>{counted(redirect_chain.length, 'redirect')}</h3>
+          <ol class="hops">
+            {redirect_chain.map((hop, n) => (
+              <li key={`${n}${hop}`}>
+                <ResultLink url={hop} />
+                {redirects[n] && <small> {redirects[n].status_code}</small>}
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+      <dl class="facts-list">
+        {facts.map(
+          ([label, value]) =>
+            value !== null && (
+              <div key={label}>
+                <dt>{label}</dt>
+                <dd>
+                  <bdi>{value}</bdi>
+                </dd>
+              </div>
+            ),
+        )}
+      </dl>
+      <DialogFooter onClose={onClose} />
+    </Dialog>
   );
 }

@@ -1,22 +1,18 @@
 // The list of your jobs, the newest first.
 import type { AnswerOf } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { useEvery } from '../../api/use-every.ts';
+import { useEvery } from '../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
 import { useMe } from '../../app/session.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { JobProgress, JobStatus } from '../../ui/job-status.tsx';
-import { List } from '../../ui/list.tsx';
 import { namesOf } from '../../ui/names.ts';
 import { grouped } from '../../ui/numbers.ts';
-import { offsetIn } from '../../ui/pager.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, List, useList } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
 type Job = AnswerOf<'GET /jobs'>['items'][number];
 
-const LIMIT = 25;
 const AGAIN_MS = 5000;
 const STATUSES = namesOf<Job['status']>({ processing: 1, paused: 1, completed: 1, cancelled: 1, failed: 1 });
 
@@ -41,8 +37,7 @@ export function Page() {
   const { query } = useAddress();
   const me = useMe();
   const status = STATUSES.find((name) => name === query.get('status'));
-  const offset = offsetIn(query);
-  const jobs = useAnswer('GET /jobs', { email: me.email ?? me.user_id, status, limit: LIMIT, offset });
+  const jobs = useList('GET /jobs', { email: me.email ?? me.user_id, status });
   useEvery(AGAIN_MS, jobs);
   return (
     <>

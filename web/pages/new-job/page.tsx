@@ -1,14 +1,14 @@
 // A new job: choose a list, see what a job of it would check and cost, then start it.
-import { useMemo, useState } from 'preact/hooks';
+import { useId, useMemo, useState } from 'preact/hooks';
 import { newKey } from '../../api/ask.ts';
 import { upload } from '../../api/upload.ts';
 import { go, to } from '../../app/address.ts';
 import { useSession } from '../../app/session.tsx';
 import { useAction } from '../../ui/action.ts';
 import { Refusal } from '../../ui/failure.tsx';
+import { Field, Form } from '../../ui/form.tsx';
 import { bytes } from '../../ui/numbers.ts';
 import { type Place, useAnalysis } from './analysis.ts';
-import { Choose } from './choose.tsx';
 import { Preview } from './preview.tsx';
 
 export function Page() {
@@ -80,5 +80,51 @@ function UploadProgress({ share, then }: { share: number; then: string }) {
       <progress value={share < 1 ? share : undefined} aria-label={label} />
       {label} …
     </p>
+  );
+}
+
+// Where the reader drops a file, picks one, or pastes a list.
+
+/** The endings that the service reads; a test compares them with its table of formats. */
+const FORMATS =
+  '.csv,.tsv,.tab,.txt,.md,.rst,.adoc,.org,.tex,.bib,.ris,.url,.ics,.vcf,.xlsx,.xlsm,.ods,.json,.jsonl,.ndjson,.har,.xml,' +
+  '.rss,.atom,.opml,.webloc,.fods,.xbel,.kml,.gpx,.html,.htm,.docx,.pptx,.odt,.odp,.pdf,.eml,.mbox,.mht,.mhtml,.gz,.zip';
+
+function Choose({ onChoose }: { onChoose(file: File): void }) {
+  const [list, setList] = useState('');
+  const id = useId();
+  const choose = (files: FileList | null) => files?.[0] && onChoose(files[0]);
+  return (
+    <>
+      <section class="card drop">
+        <label for={id}>
+          <b>Drop a file here</b>, or choose one
+        </label>
+        <small>
+          Spreadsheets, text, sitemaps, feeds, pages, documents, e-mail, and ZIP archives of lists. The column with the
+          URLs is found for you.
+        </small>
+        {/* It covers the card: a browser's own file input takes what is dropped on it. */}
+        <input id={id} type="file" accept={FORMATS} onChange={(event) => choose(event.currentTarget.files)} />
+      </section>
+      <Form class="card" onSubmit={() => onChoose(new File([list], 'pasted.txt', { type: 'text/plain' }))}>
+        <Field label="Or paste a list" hint="One URL a line.">
+          {(control) => (
+            <textarea
+              {...control}
+              rows={8}
+              value={list}
+              placeholder="https://example.com/"
+              onInput={(event) => setList(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <p>
+          <button type="submit" disabled={list.trim() === ''}>
+            Preview
+          </button>
+        </p>
+      </Form>
+    </>
   );
 }

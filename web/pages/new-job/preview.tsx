@@ -1,8 +1,8 @@
 // What a job of the list would check and cost, before anything is spent.
 import { to } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
-import { SelectField } from '../../ui/field.tsx';
 import { Figure, Figures } from '../../ui/figures.tsx';
+import { SelectField } from '../../ui/form.tsx';
 import { counted, grouped } from '../../ui/numbers.ts';
 import { ALL_COLUMNS, type Analysis, type Place } from './analysis.ts';
 

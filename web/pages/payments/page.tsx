@@ -1,20 +1,14 @@
 // What the user paid, with the invoice or the receipt of each payment.
 import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { useAddress } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { useAction } from '../../ui/action.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { FailureText } from '../../ui/failure.tsx';
-import { List } from '../../ui/list.tsx';
 import { grouped, money } from '../../ui/numbers.ts';
-import { offsetIn } from '../../ui/pager.tsx';
-import type { Column } from '../../ui/table.tsx';
+import { type Column, List, useList } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
 type Payment = AnswerOf<'GET /users/me/payments'>['items'][number];
-
-const LIMIT = 25;
 
 const COLUMNS: readonly Column<Payment>[] = [
   { label: 'Paid', cell: ({ paid_at }) => <Time at={paid_at} /> },
@@ -51,8 +45,7 @@ function Document({ payment_id }: { payment_id: string }) {
 }
 
 export function Page() {
-  const { query } = useAddress();
-  const payments = useAnswer('GET /users/me/payments', { limit: LIMIT, offset: offsetIn(query) });
+  const payments = useList('GET /users/me/payments', {});
   return (
     <>
       <header class="title">

@@ -1,23 +1,18 @@
 // A page of the deliveries to an endpoint, kept current while one of them is under way.
 import { useEffect } from 'preact/hooks';
 import type { AnswerOf } from '../../api/ask.ts';
-import { type Answer, useAnswer } from '../../api/use-answer.ts';
-import { useEvery } from '../../api/use-every.ts';
-import { useAddress } from '../../app/address.ts';
-import { offsetIn } from '../../ui/pager.tsx';
+import { type Answer, useEvery } from '../../api/use-answer.ts';
+import { useList } from '../../ui/table.tsx';
 
 export type DeliveryPage = AnswerOf<'GET /webhooks/endpoints/{id}/deliveries'>;
 export type Delivery = DeliveryPage['items'][number];
 
-const LIMIT = 25;
 const SOON_MS = 1000;
 const LATER_MS = 15_000;
 
 /** `onEnd` hears of each delivery of the page that is no longer under way. */
 export function useDeliveries(id: string, onEnd: () => void): Answer<DeliveryPage> {
-  const { query } = useAddress();
-  const offset = offsetIn(query);
-  const deliveries = useAnswer('GET /webhooks/endpoints/{id}/deliveries', { id, limit: LIMIT, offset });
+  const deliveries = useList('GET /webhooks/endpoints/{id}/deliveries', { id });
   const pending = deliveries.value?.items.filter(({ status }) => status === 'pending') ?? [];
   const is_soon = pending.some((one) => Date.parse(one.next_attempt_at ?? one.created_at) < Date.now() + LATER_MS);
   useEvery(is_soon ? SOON_MS : LATER_MS, deliveries);

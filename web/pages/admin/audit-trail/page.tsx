@@ -1,20 +1,15 @@
 // What administrators did, the newest first: to whom, and why.
 import type { AnswerOf, Given } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { TextField } from '../../../ui/field.tsx';
-import { List } from '../../../ui/list.tsx';
-import { offsetIn } from '../../../ui/pager.tsx';
-import type { Column } from '../../../ui/table.tsx';
-import { Areas } from '../areas.tsx';
+import { Check, TextField } from '../../../ui/form.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
+import { AdminPage } from '../areas.tsx';
 import { TRAIL, words } from '../trail.tsx';
-import { userPath } from '../user-badges.tsx';
+import { UserLink } from '../user-badges.tsx';
 
 type Entry = AnswerOf<'GET /admin/audit-trail'>['items'][number];
 
-const LIMIT = 25;
 const MAX_CHARS = 255;
 const FILTERS = { user_id: 'About the user', admin_id: 'By the administrator' } as const;
 type Filter = keyof typeof FILTERS;
@@ -24,15 +19,11 @@ const given = (query: URLSearchParams, name: Filter) => query.get(name)?.slice(0
 export function Page() {
   const { query } = useAddress();
   const action = (query.get('action') || undefined) as Given<'GET /admin/audit-trail'>['action'];
-  const trail = useAnswer('GET /admin/audit-trail', {
+  const trail = useList('GET /admin/audit-trail', {
     ...{ user_id: given(query, 'user_id'), admin_id: given(query, 'admin_id'), action },
-    limit: LIMIT,
-    offset: offsetIn(query),
   });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <search class="fields">
         {(Object.keys(FILTERS) as Filter[]).map((name) => (
           <TextField
@@ -54,20 +45,13 @@ export function Page() {
         columns={COLUMNS}
         keyOf={({ entry_id }) => entry_id}
       />
-    </>
+    </AdminPage>
   );
 }
 
 const about: Column<Entry> = {
   label: 'About',
-  cell: ({ user_id, target }) =>
-    user_id === null ? (
-      <bdi>{target ?? '–'}</bdi>
-    ) : (
-      <a href={to(userPath(user_id))}>
-        <bdi>{user_id}</bdi>
-      </a>
-    ),
+  cell: ({ user_id, target }) => (user_id === null ? <bdi>{target ?? '–'}</bdi> : <UserLink user_id={user_id} />),
 };
 
 const what: Column<Entry> = {

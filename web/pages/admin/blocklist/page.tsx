@@ -5,20 +5,16 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure } from '../../../ui/failure.tsx';
-import { List } from '../../../ui/list.tsx';
-import { offsetIn } from '../../../ui/pager.tsx';
-import { SearchField, searchIn } from '../../../ui/search-field.tsx';
-import { type SortBy, useSort } from '../../../ui/sort.ts';
-import type { Column } from '../../../ui/table.tsx';
+import { SearchField, searchIn } from '../../../ui/form.tsx';
+import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { say, sayFailure } from '../../../ui/toasts.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { BlockDialog } from '../block-dialog.tsx';
 import { DomainLink } from '../domain-badges.tsx';
 
 type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];
 
-const LIMIT = 25;
 const MAX_CHARS = 2048;
 const SORTS = ['added_at', 'domain', 'reason', 'block_type'] as const;
 
@@ -26,10 +22,8 @@ const SORTS = ['added_at', 'domain', 'reason', 'block_type'] as const;
 type Open = { is: 'new' } | { is: 'change'; entry: Entry } | null;
 
 export function Page() {
-  const { query } = useAddress();
   const { sort_by, sort_order, by } = useSort(SORTS);
-  const offset = offsetIn(query);
-  const list = useAnswer('GET /domains/blocked', { sort_by, sort_order, limit: LIMIT, offset });
+  const list = useList('GET /domains/blocked', { sort_by, sort_order });
   const [open, setOpen] = useState<Open>(null);
   const close = () => setOpen(null);
   const remove = ({ domain, reason, block_type, error_codes }: Entry) =>
@@ -44,12 +38,7 @@ export function Page() {
     </button>
   );
   return (
-    <>
-      <header class="title">
-        <h1>Administration</h1>
-        {list.value && list.value.total > 0 && block}
-      </header>
-      <Areas />
+    <AdminPage action={list.value && list.value.total > 0 && block}>
       <LookUp version={JSON.stringify(list.value)} />
       <List
         of={list}
@@ -65,7 +54,7 @@ export function Page() {
       />
       {open?.is === 'new' && <BlockDialog onClose={close} onDone={list.again} />}
       {open?.is === 'change' && <BlockDialog entry={open.entry} onClose={close} onDone={list.again} />}
-    </>
+    </AdminPage>
   );
 }
 

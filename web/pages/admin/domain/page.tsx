@@ -2,14 +2,11 @@
 import { useState } from 'preact/hooks';
 import type { AnswerOf } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { to } from '../../../app/address.ts';
-import type { PageProps } from '../../../app/page-props.ts';
-import { ShareBar } from '../../../ui/bars.tsx';
+import { type PageProps, to } from '../../../app/address.ts';
 import { Failure } from '../../../ui/failure.tsx';
-import { Figure, Figures } from '../../../ui/figures.tsx';
+import { Figure, Figures, ShareBar } from '../../../ui/figures.tsx';
 import { grouped, percent, shareOf, span } from '../../../ui/numbers.ts';
-import type { Column } from '../../../ui/table.tsx';
-import { TableSection } from '../../../ui/table-section.tsx';
+import { type Column, TableSection } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { VERDICTS } from '../../../ui/verdicts.ts';
 import { Areas } from '../areas.tsx';

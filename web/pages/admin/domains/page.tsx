@@ -1,22 +1,16 @@
 // The health of checked domains over all jobs, the worst first. A row leads to the page of its domain.
 import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
 import { go, setQuery, to, useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
-import { SelectField, TextField } from '../../../ui/field.tsx';
-import { Form } from '../../../ui/form.tsx';
-import { List } from '../../../ui/list.tsx';
+import { Form, SelectField, TextField } from '../../../ui/form.tsx';
 import { grouped, shareOf, span } from '../../../ui/numbers.ts';
-import { offsetIn } from '../../../ui/pager.tsx';
-import { type SortBy, useSort } from '../../../ui/sort.ts';
-import type { Column } from '../../../ui/table.tsx';
+import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { DomainBadges, DomainLink, domainPath } from '../domain-badges.tsx';
 
 type Domain = AnswerOf<'GET /domains/health'>['items'][number];
 
-const LIMIT = 25;
 const SORTS = [
   'failure_rate',
   'checks',
@@ -34,14 +28,9 @@ export function Page() {
   const { query } = useAddress();
   const { sort_by, sort_order, by } = useSort(SORTS);
   const least = LEAST.find((checks) => checks === query.get('min_checks')) ?? DEFAULT_LEAST;
-  const domains = useAnswer('GET /domains/health', {
-    ...{ sort_by, sort_order, min_checks: Number(least), limit: LIMIT },
-    offset: offsetIn(query),
-  });
+  const domains = useList('GET /domains/health', { sort_by, sort_order, min_checks: Number(least) });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <div class="fields">
         <LookUp />
         <SelectField
@@ -66,7 +55,7 @@ export function Page() {
         columns={columnsOf(by)}
         keyOf={({ domain }) => domain}
       />
-    </>
+    </AdminPage>
   );
 }
 

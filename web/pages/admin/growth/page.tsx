@@ -1,22 +1,24 @@
 // How users, their jobs and what they check grow, day by day, with what administrators noted about the days.
-import type { AnswerOf } from '../../../api/ask.ts';
+
+import { useState } from 'preact/hooks';
+import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { Failure } from '../../../ui/failure.tsx';
+import { useAction } from '../../../ui/action.ts';
+import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
+import { Form, TextField } from '../../../ui/form.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';
 import { counted, grouped, money, percent } from '../../../ui/numbers.ts';
-import { Areas } from '../areas.tsx';
+import { say, sayFailure } from '../../../ui/toasts.tsx';
+import { AdminPage } from '../areas.tsx';
 import { Periods, usePeriod } from '../period.tsx';
-import { Notes } from './notes.tsx';
 
 type Growth = AnswerOf<'GET /admin/growth-dashboard'>;
 
 export function Page() {
   const growth = useAnswer('GET /admin/growth-dashboard', { period: usePeriod() });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Periods />
       <Failure of={growth} />
       {growth.value && (
@@ -26,7 +28,7 @@ export function Page() {
           <Notes notes={growth.value.notes} today={growth.value.to} onChange={growth.again} />
         </>
       )}
-    </>
+    </AdminPage>
   );
 }
 
@@ -98,5 +100,69 @@ function Charts({ growth: { series, notes, currency } }: { growth: Growth }) {
         lines={[{ label: 'MRR', color: 'ok', values: values('mrr_cents') }]}
       />
     </div>
+  );
+}
+
+// What administrators noted about days, such as a new price: the charts have an upright line at each of these days.
+type Note = AnswerOf<'GET /admin/growth-dashboard'>['notes'][number];
+
+const MAX_CHARS = 500;
+
+function Notes({ notes, today, onChange }: { notes: readonly Note[]; today: string; onChange(): void }) {
+  const remove = ({ note_id, text, date }: Note) =>
+    ask('DELETE /admin/growth-notes/{note_id}', { note_id }).then(() => {
+      say('The note is deleted.', { undo: () => ask('POST /admin/growth-notes', { text, date }).then(onChange) });
+      onChange();
+    }, sayFailure);
+  return (
+    <section class="card" aria-label="Notes">
+      <h2>Notes about these days</h2>
+      {notes.length === 0 && <p class="notice">There is none yet: note what may explain a rise or a fall.</p>}
+      <ul class="rows">
+        {notes.map((note) => (
+          <li key={note.note_id}>
+            <span>
+              <b>{note.date}</b> <bdi class="note">{note.text}</bdi>{' '}
+              <small>
+                by <bdi>{note.added_by}</bdi>
+              </small>
+            </span>
+            <button type="button" aria-label={`Delete the note of ${note.date}`} onClick={() => remove(note)}>
+              Delete
+            </button>
+          </li>
+        ))}
+      </ul>
+      <NewNote today={today} onAdded={onChange} />
+    </section>
+  );
+}
+
+function NewNote({ today, onAdded }: { today: string; onAdded(): void }) {
+  const [text, setText] = useState('');
+  const [date, setDate] = useState(today);
+  const add = useAction(async () => {
+    await ask('POST /admin/growth-notes', { text, date });
+    say('The note is added.');
+    setText('');
+    onAdded();
+  });
+  return (
+    <Form class="fields" onSubmit={add.run}>
+      <TextField label="Day (UTC)" type="date" required value={date} onInput={setDate} />
+      <TextField
+        label="What happened"
+        dir="auto"
+        size={40}
+        maxLength={MAX_CHARS}
+        required
+        value={text}
+        onInput={setText}
+      />
+      <button type="submit" disabled={add.is_running}>
+        Add the note
+      </button>
+      <Refusal error={add.error} />
+    </Form>
   );
 }

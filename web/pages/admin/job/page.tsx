@@ -1,12 +1,11 @@
 // One job of any user: what became of it, and the ways to its owner and its attempts.
 import { useAnswer } from '../../../api/use-answer.ts';
-import { to } from '../../../app/address.ts';
-import type { PageProps } from '../../../app/page-props.ts';
+import { type PageProps, to } from '../../../app/address.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { Areas } from '../areas.tsx';
-import { userPath } from '../user-badges.tsx';
+import { UserLink } from '../user-badges.tsx';
 
 export function Page({ params }: PageProps) {
   const job = useAnswer('GET /admin/jobs/{job_id}', { job_id: params.job_id! });
@@ -25,7 +24,7 @@ export function Page({ params }: PageProps) {
             <JobStatus job={job.value} /> <JobProgress job={job.value} />
           </p>
           <p class="facts">
-            by <a href={to(userPath(job.value.owner_id))}>{job.value.owner_email ?? job.value.owner_id}</a>, created{' '}
+            by <UserLink user_id={job.value.owner_id} email={job.value.owner_email} />, created{' '}
             <Time at={job.value.created_at} />
           </p>
           <a href={to('/admin/logs', { job_id: job.value.job_id })}>Its attempts in the worker log</a>

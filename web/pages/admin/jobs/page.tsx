@@ -1,24 +1,18 @@
 // The jobs of all users, the newest first: those that failed or wait, and those of somebody.
 import type { AnswerOf, Given } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { TextField } from '../../../ui/field.tsx';
+import { Check, searchIn, TextField } from '../../../ui/form.tsx';
 import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
-import { List } from '../../../ui/list.tsx';
 import { grouped } from '../../../ui/numbers.ts';
-import { offsetIn } from '../../../ui/pager.tsx';
-import { searchIn } from '../../../ui/search-field.tsx';
-import type { Column } from '../../../ui/table.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { Areas } from '../areas.tsx';
-import { userPath } from '../user-badges.tsx';
+import { AdminPage } from '../areas.tsx';
+import { UserLink } from '../user-badges.tsx';
 
 type Job = AnswerOf<'GET /admin/jobs'>['items'][number];
 type Status = Given<'GET /admin/jobs'>['status'];
 
-const LIMIT = 25;
 const MAX_CHARS = 320;
 const ONLY: readonly (readonly [NonNullable<Status>, string])[] = [
   ['failed', 'Failed'],
@@ -30,11 +24,9 @@ export function Page() {
   const { query } = useAddress();
   const status = (query.get('status') || undefined) as Status;
   const search = searchIn(query, MAX_CHARS);
-  const jobs = useAnswer('GET /admin/jobs', { status, search, limit: LIMIT, offset: offsetIn(query) });
+  const jobs = useList('GET /admin/jobs', { status, search });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <search class="fields">
         <TextField
           label="Search"
@@ -60,7 +52,7 @@ export function Page() {
         columns={COLUMNS}
         keyOf={({ job_id }) => job_id}
       />
-    </>
+    </AdminPage>
   );
 }
 
@@ -76,11 +68,7 @@ const COLUMNS: readonly Column<Job>[] = [
   },
   {
     label: 'User',
-    cell: (job) => (
-      <a href={to(userPath(job.owner_id))}>
-        <bdi>{job.owner_email ?? job.owner_id}</bdi>
-      </a>
-    ),
+    cell: (job) => <UserLink user_id={job.owner_id} email={job.owner_email} />,
   },
   { label: 'Status', cell: (job) => <JobStatus job={job} /> },
   { label: 'Progress', cell: (job) => <JobProgress job={job} /> },

@@ -1,33 +1,26 @@
 // The mails that the service owes its users, and what became of the others.
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { Refusal } from '../../../ui/failure.tsx';
-import { TextField } from '../../../ui/field.tsx';
-import { Form } from '../../../ui/form.tsx';
-import { List } from '../../../ui/list.tsx';
-import { offsetIn } from '../../../ui/pager.tsx';
-import type { Column } from '../../../ui/table.tsx';
+import { Form, TextField } from '../../../ui/form.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { words } from '../trail.tsx';
-import { userPath } from '../user-badges.tsx';
+import { UserLink } from '../user-badges.tsx';
 
 type Mail = AnswerOf<'GET /admin/mails'>['items'][number];
-const LIMIT = 25;
 const STATUSES = ['due', 'sent', 'dropped'] as const;
 
 export function Page() {
   const { query } = useAddress();
   const status = STATUSES.find((one) => one === query.get('status')) ?? 'due';
-  const mails = useAnswer('GET /admin/mails', { limit: LIMIT, offset: offsetIn(query), status });
+  const mails = useList('GET /admin/mails', { status });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <TestMail />
       <nav class="tabs" aria-label="Mails">
         {STATUSES.map((one) => (
@@ -48,7 +41,7 @@ export function Page() {
         columns={COLUMNS}
         keyOf={({ mail_id }) => mail_id}
       />
-    </>
+    </AdminPage>
   );
 }
 
@@ -89,5 +82,5 @@ function TestMail() {
 const COLUMNS: readonly Column<Mail>[] = [
   { label: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
   { label: 'About', cell: ({ kind }) => words(kind) },
-  { label: 'User', cell: ({ user_id }) => <a href={to(userPath(user_id))}>{user_id}</a> },
+  { label: 'User', cell: ({ user_id }) => <UserLink user_id={user_id} /> },
 ];

@@ -1,30 +1,24 @@
 // Maintenance mode and backups: what an administrator turns on and makes before a risky change.
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { useEvery } from '../../../api/use-every.ts';
-import { useAddress } from '../../../app/address.ts';
+import { useAnswer, useEvery } from '../../../api/use-answer.ts';
 import { useAction } from '../../../ui/action.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
-import { TextField } from '../../../ui/field.tsx';
-import { List } from '../../../ui/list.tsx';
+import { TextField } from '../../../ui/form.tsx';
 import { bytes, counted, grouped, span } from '../../../ui/numbers.ts';
-import { offsetIn } from '../../../ui/pager.tsx';
-import type { Column } from '../../../ui/table.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { say } from '../../../ui/toasts.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 
 export function Page() {
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Mode />
       <Backups />
-    </>
+    </AdminPage>
   );
 }
 
@@ -106,11 +100,9 @@ function Off({ onChange }: { onChange(): void }) {
 type Backup = AnswerOf<'GET /admin/backups'>['items'][number];
 
 const WAIT_MS = 2000;
-const LIMIT = 20;
 
 function Backups() {
-  const { query } = useAddress();
-  const backups = useAnswer('GET /admin/backups', { limit: LIMIT, offset: offsetIn(query) });
+  const backups = useList('GET /admin/backups', {});
   useEvery(WAIT_MS, backups);
   const start = useAction(async () => {
     await ask('POST /admin/backups', {});

@@ -1,30 +1,23 @@
 // What a person has to decide about money: each with what it is about, and a way to say that it is done.
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Check } from '../../../ui/check.tsx';
+import { setQuery, useAddress } from '../../../app/address.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { TextField } from '../../../ui/field.tsx';
-import { List } from '../../../ui/list.tsx';
+import { Check, TextField } from '../../../ui/form.tsx';
 import { money } from '../../../ui/numbers.ts';
-import { offsetIn } from '../../../ui/pager.tsx';
-import type { Column } from '../../../ui/table.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { words } from '../trail.tsx';
-import { userPath } from '../user-badges.tsx';
+import { UserLink } from '../user-badges.tsx';
 
 type Issue = AnswerOf<'GET /admin/payment-issues'>['items'][number];
-const LIMIT = 25;
 
 export function Page() {
   const { query } = useAddress();
   const is_all = query.get('status') === 'all';
-  const issues = useAnswer('GET /admin/payment-issues', {
-    ...{ limit: LIMIT, offset: offsetIn(query), status: is_all ? undefined : 'open' },
-  });
+  const issues = useList('GET /admin/payment-issues', { status: is_all ? undefined : 'open' });
   const [asked, setAsked] = useState<Issue | null>(null);
   const [note, setNote] = useState('');
   const columns: readonly Column<Issue>[] = [
@@ -42,9 +35,7 @@ export function Page() {
     },
   ];
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Check
         label="with those that are decided"
         is_on={is_all}
@@ -73,7 +64,7 @@ export function Page() {
           <TextField label="What was done" value={note} maxLength={500} onChange={setNote} />
         </Confirm>
       )}
-    </>
+    </AdminPage>
   );
 }
 
@@ -82,12 +73,7 @@ const COLUMNS: readonly Column<Issue>[] = [
   { label: 'What', cell: ({ reason }) => words(reason) },
   {
     label: 'User',
-    cell: ({ user_id }) =>
-      user_id && (
-        <a href={to(userPath(user_id))}>
-          <bdi>{user_id}</bdi>
-        </a>
-      ),
+    cell: ({ user_id }) => user_id && <UserLink user_id={user_id} />,
   },
   { label: 'At the provider', cell: ({ subject }) => <bdi>{subject}</bdi> },
   {

@@ -1,35 +1,26 @@
 // Who met the paywall, and who paid afterwards.
 import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { to, useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';
 import { counted, grouped, shareOf } from '../../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
-import { type Column, Table } from '../../../ui/table.tsx';
+import { type Column, Pager, Table, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { Periods, usePeriod } from '../period.tsx';
-import { userPath } from '../user-badges.tsx';
+import { UserLink } from '../user-badges.tsx';
 
 type Paywall = AnswerOf<'GET /admin/paywall-users'>;
 
-const LIMIT = 25;
-
 export function Page() {
-  const { query } = useAddress();
-  const offset = offsetIn(query);
-  const paywall = useAnswer('GET /admin/paywall-users', { period: usePeriod(), limit: LIMIT, offset });
+  const paywall = useList('GET /admin/paywall-users', { period: usePeriod() });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Periods />
       <Failure of={paywall} />
       {paywall.value && <Shown paywall={paywall.value} />}
-    </>
+    </AdminPage>
   );
 }
 
@@ -72,11 +63,7 @@ const keyOf = ({ user_id }: Paywall['items'][number]) => user_id;
 const USERS: readonly Column<Paywall['items'][number]>[] = [
   {
     label: 'User',
-    cell: ({ user_id, email }) => (
-      <a href={to(userPath(user_id))}>
-        <bdi>{email ?? user_id}</bdi>
-      </a>
-    ),
+    cell: ({ user_id, email }) => <UserLink user_id={user_id} email={email} />,
   },
   { label: 'Shown', is_number: true, cell: ({ views }) => grouped(views) },
   { label: 'First met', cell: ({ first_seen_at }) => <Time at={first_seen_at} /> },

@@ -7,19 +7,17 @@ import { Empty } from '../../../ui/empty.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { Filters } from '../../../ui/filters.tsx';
+import { SearchField, searchIn } from '../../../ui/form.tsx';
 import { namesOf } from '../../../ui/names.ts';
 import { counted, grouped, shareOf, span } from '../../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
-import { SearchField, searchIn } from '../../../ui/search-field.tsx';
-import { type Column, Table } from '../../../ui/table.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { say } from '../../../ui/toasts.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 
 type Stats = AnswerOf<'GET /proxies/stats'>;
 type Proxy = AnswerOf<'GET /proxies'>['items'][number];
 
-const LIMIT = 25;
 const STATUSES = namesOf<Proxy['status']>({ healthy: 1, degraded: 1, quarantined: 1, unused: 1, removed: 1 });
 
 function askedIn(query: URLSearchParams) {
@@ -32,29 +30,24 @@ function askedIn(query: URLSearchParams) {
 export function Page() {
   const { query } = useAddress();
   const stats = useAnswer('GET /proxies/stats', {});
-  const offset = offsetIn(query);
-  const page = Math.floor(offset / LIMIT) + 1;
-  const proxies = useAnswer('GET /proxies', { ...askedIn(query), page, limit: LIMIT });
+  const proxies = useList('GET /proxies', askedIn(query));
   function again() {
     stats.again();
     proxies.again();
   }
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Failure of={stats} />
       {stats.value && <Pool stats={stats.value} onRefresh={again} />}
       {stats.value && <Narrowing stats={stats.value} />}
-      <Failure of={proxies} />
-      {proxies.value?.total === 0 && <NoProxy is_configured={stats.value?.is_configured ?? true} />}
-      {proxies.value && proxies.value.total > 0 && (
-        <>
-          <Table caption="Proxies" columns={COLUMNS} items={proxies.value.items} keyOf={({ proxy_id }) => proxy_id} />
-          <Pager total={proxies.value.total} limit={LIMIT} offset={offset} />
-        </>
-      )}
-    </>
+      <List
+        of={proxies}
+        empty={<NoProxy is_configured={stats.value?.is_configured ?? true} />}
+        caption="Proxies"
+        columns={COLUMNS}
+        keyOf={({ proxy_id }) => proxy_id}
+      />
+    </AdminPage>
   );
 }
 

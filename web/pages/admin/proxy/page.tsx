@@ -1,29 +1,20 @@
 // The domains that block a proxy or fail through it.
 import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { to, useAddress } from '../../../app/address.ts';
-import type { PageProps } from '../../../app/page-props.ts';
+import { type PageProps, to, useAddress } from '../../../app/address.ts';
 import { Empty } from '../../../ui/empty.tsx';
-import { Failure } from '../../../ui/failure.tsx';
+import { SearchField, searchIn } from '../../../ui/form.tsx';
 import { grouped } from '../../../ui/numbers.ts';
-import { offsetIn, Pager } from '../../../ui/pager.tsx';
-import { SearchField, searchIn } from '../../../ui/search-field.tsx';
-import { type Column, Table } from '../../../ui/table.tsx';
+import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { Areas } from '../areas.tsx';
 import { DomainLink } from '../domain-badges.tsx';
 
 type Domain = AnswerOf<'GET /proxies/{proxy_id}/blocked-domains'>['items'][number];
 
-const LIMIT = 25;
-
 export function Page({ params }: PageProps) {
   const { query } = useAddress();
   const search = searchIn(query);
-  const offset = offsetIn(query);
-  const domains = useAnswer('GET /proxies/{proxy_id}/blocked-domains', {
-    ...{ proxy_id: params.proxy_id!, search, page: Math.floor(offset / LIMIT) + 1, limit: LIMIT },
-  });
+  const domains = useList('GET /proxies/{proxy_id}/blocked-domains', { proxy_id: params.proxy_id!, search });
   return (
     <>
       <Areas />
@@ -35,21 +26,13 @@ export function Page({ params }: PageProps) {
       <search class="fields">
         <SearchField placeholder="A part of the domain" />
       </search>
-      <Failure of={domains} />
-      {domains.value?.total === 0 && (
-        <Empty title={search ? 'No troubled domain matches' : 'It has trouble with no domain'} />
-      )}
-      {domains.value && domains.value.total > 0 && (
-        <>
-          <Table
-            caption="Troubled domains"
-            columns={COLUMNS}
-            items={domains.value.items}
-            keyOf={(item) => item.domain}
-          />
-          <Pager total={domains.value.total} limit={LIMIT} offset={offset} />
-        </>
-      )}
+      <List
+        of={domains}
+        empty={<Empty title={search ? 'No troubled domain matches' : 'It has trouble with no domain'} />}
+        caption="Troubled domains"
+        columns={COLUMNS}
+        keyOf={(item) => item.domain}
+      />
     </>
   );
 }

@@ -6,7 +6,7 @@ import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { grouped, shareOf } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 
 type Stats = AnswerOf<'GET /admin/retention-stats'>;
 type Cohort = AnswerOf<'GET /admin/cohort-table'>['items'][number];
@@ -15,15 +15,13 @@ export function Page() {
   const stats = useAnswer('GET /admin/retention-stats', {});
   const cohorts = useAnswer('GET /admin/cohort-table', {});
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Failure of={stats} />
       {stats.value && <Active active={stats.value.active} />}
       <Failure of={cohorts} />
       {cohorts.value && <Cohorts cohorts={cohorts.value.items} average={stats.value?.average_retention ?? []} />}
       {stats.value && <Funnel funnel={stats.value.funnel} />}
-    </>
+    </AdminPage>
   );
 }
 

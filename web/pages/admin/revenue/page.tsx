@@ -6,7 +6,7 @@ import { Figure, Figures } from '../../../ui/figures.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';
 import { counted, grouped, money, shareOf } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { Periods, usePeriod } from '../period.tsx';
 
 type Review = AnswerOf<'GET /admin/revenue-review'>;
@@ -15,13 +15,11 @@ type Revenue = Review['other_currencies'][number];
 export function Page() {
   const review = useAnswer('GET /admin/revenue-review', { period: usePeriod() });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Periods />
       <Failure of={review} />
       {review.value && <Shown review={review.value} />}
-    </>
+    </AdminPage>
   );
 }
 

@@ -1,13 +1,12 @@
 // What the service consists of now: what works, what waits, what lags, and its read models, which can be rebuilt.
 import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { useEvery } from '../../../api/use-every.ts';
+import { useAnswer, useEvery } from '../../../api/use-answer.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { grouped, span } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { words } from '../trail.tsx';
 import { Projections } from './projections.tsx';
 
@@ -19,13 +18,11 @@ export function Page() {
   const services = useAnswer('GET /admin/services', {});
   useEvery(WAIT_MS, services);
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Failure of={services} />
       {services.value && <Shown services={services.value} />}
       <Projections />
-    </>
+    </AdminPage>
   );
 }
 

@@ -1,11 +1,10 @@
 // The read models: how far each is behind the log, and making one anew while it is read.
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
-import { useEvery } from '../../../api/use-every.ts';
-import { Check } from '../../../ui/check.tsx';
+import { useAnswer, useEvery } from '../../../api/use-answer.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Failure } from '../../../ui/failure.tsx';
+import { Check } from '../../../ui/form.tsx';
 import { counted, grouped, percent, span } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
 import { say } from '../../../ui/toasts.tsx';

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ask, newKey } from '../../../api/ask.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { TextField } from '../../../ui/field.tsx';
+import { TextField } from '../../../ui/form.tsx';
 import { say } from '../../../ui/toasts.tsx';
 import { Grant } from '../grant.tsx';
 import type { User } from './user.ts';

@@ -1,25 +1,27 @@
 // A user: plan, credits, what happened last, and what an administrator may change.
+
+import { useState } from 'preact/hooks';
 import { ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { to } from '../../../app/address.ts';
-import type { PageProps } from '../../../app/page-props.ts';
-import { Failure } from '../../../ui/failure.tsx';
-import { Figure, Figures } from '../../../ui/figures.tsx';
-import { grouped } from '../../../ui/numbers.ts';
+import { type PageProps, to } from '../../../app/address.ts';
+import { useAction } from '../../../ui/action.ts';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { Failure, Refusal } from '../../../ui/failure.tsx';
+import { Figure, Figures, UsedFigure } from '../../../ui/figures.tsx';
+import { Field, Form } from '../../../ui/form.tsx';
+import { LineChart } from '../../../ui/line-chart.tsx';
+import { counted, grouped } from '../../../ui/numbers.ts';
 import { OtherPlans } from '../../../ui/other-plans.tsx';
-import type { Column } from '../../../ui/table.tsx';
-import { TableSection } from '../../../ui/table-section.tsx';
+import { SESSION_COLUMNS } from '../../../ui/session-columns.tsx';
+import { type Column, TableSection } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
-import { sayFailure } from '../../../ui/toasts.tsx';
-import { UsedFigure } from '../../../ui/used-figure.tsx';
+import { say, sayFailure } from '../../../ui/toasts.tsx';
 import { Areas } from '../areas.tsx';
+import { Periods, usePeriod } from '../period.tsx';
 import { TRAIL, words } from '../trail.tsx';
 import { Badges } from '../user-badges.tsx';
-import { Activity } from './activity.tsx';
 import { Changes } from './changes.tsx';
 import { Jobs } from './jobs.tsx';
-import { Notes } from './notes.tsx';
-import { Sessions } from './sessions.tsx';
 import type { User } from './user.ts';
 
 export function Page({ params }: PageProps) {
@@ -123,3 +125,99 @@ const LEDGER: readonly Column<User['transactions'][number]>[] = [
   { label: 'Credits', is_number: true, cell: (entry) => signed(entry.amount) },
   { label: 'Balance', is_number: true, cell: (entry) => grouped(entry.balance_after) },
 ];
+
+// The jobs that a user created, day by day.
+function Activity({ user_id }: { user_id: string }) {
+  const activity = useAnswer('GET /admin/user-activity/{user_id}', { user_id, period: usePeriod() });
+  return (
+    <section class="section" aria-label="Activity">
+      <Periods />
+      <Failure of={activity} />
+      {activity.value && (
+        <LineChart
+          title={`${counted(activity.value.jobs, 'job')} on ${counted(activity.value.active_days, 'day')}`}
+          times={activity.value.series.map(({ day }) => day)}
+          lines={[{ label: 'Jobs', color: 'accent', values: activity.value.series.map(({ jobs }) => jobs) }]}
+        />
+      )}
+    </section>
+  );
+}
+
+// What administrators wrote of a user.
+const MAX_CHARS = 10_000;
+
+function Notes({ user: { user_id, notes }, onSaved }: { user: User; onSaved(): void }) {
+  const [text, setText] = useState(notes ?? '');
+  const save = useAction(async () => {
+    const [before, after] = [notes, text || null];
+    const replace = async (replaces: string | null, kept: string | null) => {
+      await ask('PATCH /admin/users/{user_id}/notes', { user_id, notes: kept, replaces });
+      onSaved();
+    };
+    await replace(before, after);
+    say('The notes are saved.', { undo: () => replace(after, before) });
+  });
+  return (
+    <Form class="card notes" onSubmit={save.run}>
+      <Field label="Notes" hint="Users get the notes with the export of their data: write what they may read.">
+        {(control) => (
+          <textarea
+            {...control}
+            dir="auto"
+            maxLength={MAX_CHARS}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Refusal error={save.error} />
+      <div>
+        <button type="submit" disabled={save.is_running || text === (notes ?? '')}>
+          Save the notes
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+// The browsers that are signed in as a user, and the end of all of them.
+function Sessions({ user_id }: { user_id: string }) {
+  const sessions = useAnswer('GET /admin/users/{user_id}/sessions', { user_id });
+  const [is_asked, setAsked] = useState(false);
+  const items = sessions.value?.items ?? [];
+  return (
+    <>
+      <Failure of={sessions} title="Signed-in browsers" />
+      <TableSection
+        title="Signed-in browsers"
+        none="No browser is signed in."
+        columns={SESSION_COLUMNS}
+        items={items}
+        keyOf={({ id }) => id}
+      />
+      {items.length > 0 && (
+        <p>
+          <button type="button" onClick={() => setAsked(true)}>
+            Sign all out
+          </button>
+        </p>
+      )}
+      {is_asked && (
+        <Confirm
+          title="Sign all browsers of this user out?"
+          action="Sign all out"
+          is_dangerous
+          onClose={() => setAsked(false)}
+          onConfirm={async () => {
+            await ask('DELETE /admin/users/{user_id}/sessions', { user_id });
+            say('All browsers are signed out.');
+            sessions.again();
+          }}
+        >
+          <p>The user has to sign in again. API keys continue to work.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,28 +1,22 @@
 // All users: find one by what is known of them, star them, and open their page.
 import { useEffect, useState } from 'preact/hooks';
 import { type AnswerOf, ask, type Given } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Check } from '../../../ui/check.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { Filters } from '../../../ui/filters.tsx';
-import { List } from '../../../ui/list.tsx';
+import { Check, SearchField, searchIn } from '../../../ui/form.tsx';
 import { namesOf } from '../../../ui/names.ts';
 import { grouped } from '../../../ui/numbers.ts';
-import { offsetIn } from '../../../ui/pager.tsx';
-import { SearchField, searchIn } from '../../../ui/search-field.tsx';
-import { type SortBy, useSort } from '../../../ui/sort.ts';
-import type { Column } from '../../../ui/table.tsx';
+import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { sayFailure } from '../../../ui/toasts.tsx';
-import { Areas } from '../areas.tsx';
+import { AdminPage } from '../areas.tsx';
 import { Grant } from '../grant.tsx';
-import { Badges, userPath } from '../user-badges.tsx';
+import { Badges, UserLink } from '../user-badges.tsx';
 
 type User = AnswerOf<'GET /admin/users'>['items'][number];
 type Kind = Exclude<Given<'GET /admin/users'>['filter_type'], 'all' | undefined>;
 
-const LIMIT = 25;
 const KINDS = namesOf<Kind>({ paying: 1, free: 1, trial: 1, active: 1, inactive: 1, flagged: 1 });
 const SORTS = ['registered_at', 'last_job_at', 'jobs_created', 'credit_balance', 'email'] as const;
 
@@ -34,7 +28,6 @@ function askedIn(query: URLSearchParams) {
     hide_deleted: query.get('hide_deleted') === 'false' ? false : undefined,
     // The only user of a new service is its administrator.
     hide_admin: query.get('hide_admin') === 'true',
-    offset: offsetIn(query),
   };
 }
 
@@ -42,11 +35,9 @@ export function Page() {
   const { query } = useAddress();
   const asked = askedIn(query);
   const { sort_by, sort_order, by } = useSort(SORTS);
-  const users = useAnswer('GET /admin/users', { ...asked, sort_by, sort_order, limit: LIMIT });
+  const users = useList('GET /admin/users', { ...asked, sort_by, sort_order });
   return (
-    <>
-      <h1>Administration</h1>
-      <Areas />
+    <AdminPage>
       <Narrowing asked={asked} />
       <List
         of={users}
@@ -65,7 +56,7 @@ export function Page() {
           <p class="notice">Only the newest users that match are listed. Search for more of the name.</p>
         )}
       </List>
-    </>
+    </AdminPage>
   );
 }
 
@@ -115,9 +106,7 @@ function columnsOf(by: SortBy<(typeof SORTS)[number]>, again: () => void): reado
       sort: by('email'),
       cell: (user) => (
         <span class="person">
-          <a href={to(userPath(user.user_id))}>
-            <bdi>{user.email ?? user.user_id}</bdi>
-          </a>
+          <UserLink user_id={user.user_id} email={user.email} />
           {user.name !== null && (
             <small>
               <bdi>{user.name}</bdi>
