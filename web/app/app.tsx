@@ -1,9 +1,8 @@
 // The console as a whole: who is signed in, the frame around each page, and the page that the address names.
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Empty } from '../ui/empty.tsx';
-import { Failure } from '../ui/failure.tsx';
-import { Toasts } from '../ui/toasts.tsx';
+import { Toasts } from '../ui/actions.tsx';
+import { Empty, Failure } from '../ui/failure.tsx';
 import { type PageProps, to, useAddress } from './address.ts';
 import { Frame } from './frame.tsx';
 import { pageAt } from './pages.ts';

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Menu } from '../ui/menu.tsx';
-import { grouped } from '../ui/numbers.ts';
+import { grouped } from '../ui/values.tsx';
 import { SERVICE, to, useAddress } from './address.ts';
 import { type Profile, signOut, useSession } from './session.tsx';
 import { applyTheme, THEMES, theme } from './theme.ts';

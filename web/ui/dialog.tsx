@@ -1,7 +1,7 @@
 // A question over the page. The browser holds the focus inside it, and Escape answers no.
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { useAction } from './action.ts';
+import { useAction } from './actions.tsx';
 import { Refusal } from './failure.tsx';
 import { Form } from './form.tsx';
 

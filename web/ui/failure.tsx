@@ -1,4 +1,6 @@
-// A failure in words, with the request's id for whoever looks into the log.
+// In the place of an answer: a failure in words, with the request's id for whoever looks into the log, or what to do next.
+
+import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/ask.ts';
 import type { Answer } from '../api/use-answer.ts';
 
@@ -50,5 +52,23 @@ export function FailureText({ error }: { error: ApiError }) {
       {error.message}
       {error.request_id && <small> Request {error.request_id}</small>}
     </>
+  );
+}
+
+interface EmptyProps {
+  title: string;
+  /** Whether the page has nothing else, so that this is its heading. */
+  is_page?: boolean;
+  children?: ComponentChildren;
+}
+
+/** In the place of something that is not there yet: it says what to do next. */
+export function Empty({ title, is_page = false, children }: EmptyProps) {
+  const Heading = is_page ? 'h1' : 'h2';
+  return (
+    <section class="empty">
+      <Heading>{title}</Heading>
+      {children}
+    </section>
   );
 }

@@ -1,7 +1,6 @@
-// Numbers side by side, each with its label and, where that needs saying, a note.
+// Numbers to look at: side by side with their labels, as shares of a whole, and as a histogram. All are readable as text.
 import type { ComponentChildren } from 'preact';
-import { grouped, percent } from './numbers.ts';
-import { Time } from './time.tsx';
+import { grouped, percent, Time } from './values.tsx';
 
 /** @example <Figures><Figure label="Balance" note="credits">{grouped(300)}</Figure></Figures> */
 export function Figures({ children }: { children: ComponentChildren }) {
@@ -30,9 +29,7 @@ export function Figure({ label, note, is_error = false, children }: FigureProps)
   );
 }
 
-// The credits that a user has used in the current period.
-
-/** `period_end`: the time when the count begins again, in ISO 8601. Among other `Figure`s. */
+/** The credits that a user has used in the current period. `period_end`: the time when the count begins again, in ISO 8601. Among other `Figure`s. */
 export function UsedFigure({
   usage: { credits_used, period_end },
 }: {
@@ -52,7 +49,6 @@ export function UsedFigure({
   );
 }
 
-// Shares of a whole as one bar with its legend, and counts as a small histogram. Both are readable as text.
 interface Share {
   name: string;
   label: string;

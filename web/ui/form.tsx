@@ -1,4 +1,4 @@
-// A form that the page sends by itself: the browser goes nowhere.
+// Forms and what they consist of: labelled fields, checks and searches.
 import type { ComponentChildren, LooseInputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 import { setQuery, useAddress } from '../app/address.ts';
@@ -9,6 +9,7 @@ interface FormProps {
   children: ComponentChildren;
 }
 
+/** The page sends it by itself: the browser goes nowhere. */
 export function Form({ onSubmit, ...form }: FormProps) {
   return (
     <form
@@ -20,8 +21,6 @@ export function Form({ onSubmit, ...form }: FormProps) {
     />
   );
 }
-
-// A labelled control of a form, with a hint that belongs to it.
 
 /** What the control takes from its field. */
 interface ControlProps {
@@ -101,7 +100,7 @@ export function SelectField({ value, options, onChange, ...field }: SelectFieldP
   );
 }
 
-// A filter that is on or off.
+/** A filter that is on or off. */
 export function Check({ label, is_on, set }: { label: string; is_on: boolean; set(is_on: boolean): void }) {
   return (
     <label class="check">
@@ -111,7 +110,6 @@ export function Check({ label, is_on, set }: { label: string; is_on: boolean; se
   );
 }
 
-// A search in a list. Its words are in the address; each letter replaces them, so that Back leaves the list.
 interface SearchFieldProps {
   label?: string;
   placeholder: string;
@@ -124,6 +122,7 @@ const MAX_CHARS = 200;
 export const searchIn = (query: URLSearchParams, max_chars = MAX_CHARS): string | undefined =>
   query.get('search')?.slice(0, max_chars) || undefined;
 
+/** A search in a list. Its words are in the address; each letter replaces them, so that Back leaves the list. */
 export function SearchField({ label = 'Search', placeholder, max_chars = MAX_CHARS }: SearchFieldProps) {
   const { query } = useAddress();
   return (

@@ -1,6 +1,6 @@
 // The status of a job and how far it is, as lists and the job's own page show them.
 import type { AnswerOf } from '../api/ask.ts';
-import { grouped, percent } from './numbers.ts';
+import { grouped, percent } from './values.tsx';
 
 type Job = Pick<
   AnswerOf<'GET /jobs/{job_id}'>,

@@ -1,9 +1,8 @@
 // Lines over time, drawn by uPlot. The same numbers are in a table below them, for who does not see lines or wants the numbers.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { grouped } from './numbers.ts';
 import { type Column, Table } from './table.tsx';
-import { Time } from './time.tsx';
+import { grouped, Time } from './values.tsx';
 
 export interface Line {
   label: string;

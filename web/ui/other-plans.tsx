@@ -1,9 +1,9 @@
 // Subscriptions that were bought beside a user's plan, each with a way to end it.
 import { useState } from 'preact/hooks';
 import type { AnswerOf } from '../api/ask.ts';
+import { say } from './actions.tsx';
 import { Confirm } from './dialog.tsx';
-import { Time } from './time.tsx';
-import { say } from './toasts.tsx';
+import { Time } from './values.tsx';
 
 type Other = AnswerOf<'GET /users/me'>['other_subscriptions'][number];
 

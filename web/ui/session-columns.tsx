@@ -1,6 +1,6 @@
 // What every list of signed-in browsers shows of each.
 import type { Column } from './table.tsx';
-import { Time } from './time.tsx';
+import { Time } from './values.tsx';
 
 interface Session {
   id: string;

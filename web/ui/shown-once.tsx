@@ -1,7 +1,7 @@
 // A key, a secret or a link that the service shows once, to be copied.
 import { useEffect, useRef } from 'preact/hooks';
+import { say } from './actions.tsx';
 import { Field } from './form.tsx';
-import { say } from './toasts.tsx';
 
 export function ShownOnce({ label, hint, value }: { label: string; hint: string; value: string }) {
   const input = useRef<HTMLInputElement>(null);

@@ -1,10 +1,10 @@
-// A table of a page of items. On a narrow screen it scrolls sideways inside its own frame.
+// Tables, and the lists that they are pages of: their order and their page are in the address.
 import type { ComponentChildren } from 'preact';
 import type { AnswerOf, Given, Operation } from '../api/ask.ts';
 import { type Answer, useAnswer } from '../api/use-answer.ts';
 import { to, useAddress } from '../app/address.ts';
 import { Failure } from './failure.tsx';
-import { grouped } from './numbers.ts';
+import { grouped } from './values.tsx';
 
 export interface Column<Item> {
   /** The heading. */
@@ -24,6 +24,7 @@ interface TableProps<Item> {
   keyOf(item: Item): string;
 }
 
+/** On a narrow screen it scrolls sideways inside its own frame. */
 export function Table<Item>({ caption, columns, items, keyOf }: TableProps<Item>) {
   const kind = ({ is_number }: Column<Item>) => (is_number ? 'number' : undefined);
   const sorted = ({ sort }: Column<Item>) =>
@@ -57,8 +58,6 @@ export function Table<Item>({ caption, columns, items, keyOf }: TableProps<Item>
     </section>
   );
 }
-
-// The way to the other pages of a list. The offset is in the address.
 
 /** Where the page of the list begins that this address names; what is no place in a list is its beginning. */
 export function offsetIn(query: URLSearchParams): number {
@@ -105,7 +104,6 @@ export function Pager({ total, limit, offset }: PagerProps) {
   );
 }
 
-// A page of a list: its table and the way to its other pages, or what to show where there is nothing.
 interface ListProps<Item> extends Omit<TableProps<Item>, 'items'> {
   of: Pick<Answer<PagerProps & { items: readonly Item[] }>, 'error' | 'value' | 'again'>;
   /** What to show for a list without items. */
@@ -114,6 +112,7 @@ interface ListProps<Item> extends Omit<TableProps<Item>, 'items'> {
   children?: ComponentChildren;
 }
 
+/** A page of a list: its table and the way to its other pages, or what to show where there is nothing. */
 export function List<Item>({ of, empty, children, ...table }: ListProps<Item>) {
   const page = of.value;
   return (
@@ -131,9 +130,9 @@ export function List<Item>({ of, empty, children, ...table }: ListProps<Item>) {
   );
 }
 
-// A table under a heading of its own, or a sentence that there is nothing.
 type TableSectionProps<Item> = Omit<TableProps<Item>, 'caption'> & { title: string; none: string };
 
+/** A table under a heading of its own, or a sentence that there is nothing. */
 export function TableSection<Item>({ title, none, ...table }: TableSectionProps<Item>) {
   return (
     <section class="section">
@@ -143,7 +142,6 @@ export function TableSection<Item>({ title, none, ...table }: TableSectionProps<
   );
 }
 
-// The order of a list, which is in the address. Headings of columns change it.
 export type SortBy<Name extends string> = (name: Name) => NonNullable<Column<unknown>['sort']>;
 
 /** A heading's first click shows the largest first, the second one the smallest, the third one the list in its own order. */

@@ -1,10 +1,9 @@
 // Every change of the balance, the newest first, with the balance after it.
 import type { AnswerOf } from '../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
-import { Empty } from '../../ui/empty.tsx';
-import { grouped } from '../../ui/numbers.ts';
+import { Empty } from '../../ui/failure.tsx';
 import { type Column, List, useList } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { grouped, Time } from '../../ui/values.tsx';
 import { TRANSACTION_LABELS } from './transaction-types.ts';
 
 type Entry = AnswerOf<'GET /users/me/credit-transactions'>['items'][number];

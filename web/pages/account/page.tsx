@@ -6,15 +6,13 @@ import { to, useAddress } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
 import { type Profile, useMe, useSession } from '../../app/session.tsx';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { useAction } from '../../ui/action.ts';
+import { say, sayFailure, useAction } from '../../ui/actions.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Figure, Figures, UsedFigure } from '../../ui/figures.tsx';
 import { Form, TextField } from '../../ui/form.tsx';
-import { bytes, counted, grouped, percent } from '../../ui/numbers.ts';
 import { OtherPlans } from '../../ui/other-plans.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
-import { say, sayFailure } from '../../ui/toasts.tsx';
+import { bytes, counted, grouped, percent, Time } from '../../ui/values.tsx';
 import { Ledger } from './ledger.tsx';
 import { TRANSACTION_LABELS } from './transaction-types.ts';
 

@@ -1,9 +1,9 @@
 // Puts a domain on the blocklist, or changes what its entry says.
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
+import { say } from '../../ui/actions.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form.tsx';
-import { say } from '../../ui/toasts.tsx';
 
 type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];
 

@@ -1,9 +1,8 @@
 // Grants a user credits in one press. The user's page has the dialog for another amount and a reason of one's own.
 import { useMemo, useState } from 'preact/hooks';
 import { ask, newKey } from '../../api/ask.ts';
-import { useAction } from '../../ui/action.ts';
-import { grouped } from '../../ui/numbers.ts';
-import { say, sayFailure } from '../../ui/toasts.tsx';
+import { say, sayFailure, useAction } from '../../ui/actions.tsx';
+import { grouped } from '../../ui/values.tsx';
 
 const AMOUNT = 10_000;
 const REASON = 'granted in the console';

@@ -1,7 +1,7 @@
 // What administrators did, as the trail of all and that of one user show it.
 import type { AnswerOf } from '../../api/ask.ts';
 import type { Column } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/values.tsx';
 
 type Entry = AnswerOf<'GET /admin/audit-trail'>['items'][number];
 

@@ -3,16 +3,13 @@ import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { useAction } from '../../ui/action.ts';
+import { say, useAction } from '../../ui/actions.tsx';
 import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { Empty } from '../../ui/empty.tsx';
-import { Failure, Refusal } from '../../ui/failure.tsx';
+import { Empty, Failure, Refusal } from '../../ui/failure.tsx';
 import { Check, Form, TextField } from '../../ui/form.tsx';
-import { grouped } from '../../ui/numbers.ts';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
-import { say } from '../../ui/toasts.tsx';
+import { grouped, Time } from '../../ui/values.tsx';
 
 type Key = AnswerOf<'GET /users/me/api-keys'>['items'][number];
 

@@ -1,6 +1,6 @@
 // Something to buy: its credits, its price, and the button that leads to the payment provider.
 import { to } from '../../app/address.ts';
-import { useAction } from '../../ui/action.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { FailureText } from '../../ui/failure.tsx';
 
 /** Where the payment provider leads back to. */

@@ -6,12 +6,10 @@ import { to, useAddress } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
 import { type Profile, useMe } from '../../app/session.tsx';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { useAction } from '../../ui/action.ts';
-import { Empty } from '../../ui/empty.tsx';
-import { Failure, FailureText } from '../../ui/failure.tsx';
+import { useAction } from '../../ui/actions.tsx';
+import { Empty, Failure, FailureText } from '../../ui/failure.tsx';
 import { Filters } from '../../ui/filters.tsx';
-import { counted, grouped, money } from '../../ui/numbers.ts';
-import { Time } from '../../ui/time.tsx';
+import { counted, grouped, money, Time } from '../../ui/values.tsx';
 import { Offer, RETURN_URLS } from './offer.tsx';
 
 export function Page() {

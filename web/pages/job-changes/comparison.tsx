@@ -1,14 +1,12 @@
 // Two jobs of a list compared: the changes by kind, and each with what was found before and after. Kind and page are in the address.
 import type { AnswerOf } from '../../api/ask.ts';
 import { to, useAddress } from '../../app/address.ts';
-import { Empty } from '../../ui/empty.tsx';
-import { Failure } from '../../ui/failure.tsx';
+import { Empty, Failure } from '../../ui/failure.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { namesOf } from '../../ui/names.ts';
-import { counted, grouped } from '../../ui/numbers.ts';
 import { ResultLink } from '../../ui/result-link.tsx';
 import { type Column, Pager, Table, useList } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { counted, grouped, Time } from '../../ui/values.tsx';
 import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 
 type Changes = AnswerOf<'GET /jobs/{job_id}/changes'>;

@@ -5,12 +5,10 @@ import type { AnswerOf } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type PageProps, to, useAddress } from '../../app/address.ts';
 import { useMe } from '../../app/session.tsx';
-import { Empty } from '../../ui/empty.tsx';
-import { Failure } from '../../ui/failure.tsx';
+import { Empty, Failure } from '../../ui/failure.tsx';
 import { JobStatus } from '../../ui/job-status.tsx';
-import { grouped } from '../../ui/numbers.ts';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { grouped, Time } from '../../ui/values.tsx';
 import { Comparison } from './comparison.tsx';
 
 export function Page({ params }: PageProps) {

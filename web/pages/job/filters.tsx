@@ -4,7 +4,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { setQuery, useAddress } from '../../app/address.ts';
 import { ANY, Check, SelectField, TextField } from '../../ui/form.tsx';
 import { namesOf } from '../../ui/names.ts';
-import { grouped } from '../../ui/numbers.ts';
+import { grouped } from '../../ui/values.tsx';
 import { VERDICTS } from '../../ui/verdicts.ts';
 
 type Asked = Given<'GET /jobs/{job_id}/results'>;

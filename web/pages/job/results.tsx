@@ -2,10 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setQuery, useAddress } from '../../app/address.ts';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { Empty } from '../../ui/empty.tsx';
-import { Failure } from '../../ui/failure.tsx';
-import { counted, grouped, span } from '../../ui/numbers.ts';
+import { Empty, Failure } from '../../ui/failure.tsx';
 import { ResultLink } from '../../ui/result-link.tsx';
+import { counted, grouped, span } from '../../ui/values.tsx';
 import { VERDICT_LABELS } from '../../ui/verdicts.ts';
 import { ROW_PX, windowOf } from '../../ui/windowed.ts';
 import { adviceOn } from './advice.ts';

@@ -2,13 +2,12 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { useAction } from '../../ui/action.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Failure, Refusal } from '../../ui/failure.tsx';
 import { Form, SelectField } from '../../ui/form.tsx';
-import { counted } from '../../ui/numbers.ts';
 import { ShownOnce } from '../../ui/shown-once.tsx';
-import { Time } from '../../ui/time.tsx';
+import { counted, Time } from '../../ui/values.tsx';
 
 const LIFETIMES = [
   { hours: 24, label: 'a day' },

@@ -3,13 +3,12 @@ import type { AnswerOf } from '../../api/ask.ts';
 import { useEvery } from '../../api/use-answer.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
 import { useMe } from '../../app/session.tsx';
-import { Empty } from '../../ui/empty.tsx';
+import { Empty } from '../../ui/failure.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { JobProgress, JobStatus } from '../../ui/job-status.tsx';
 import { namesOf } from '../../ui/names.ts';
-import { grouped } from '../../ui/numbers.ts';
 import { type Column, List, useList } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { grouped, Time } from '../../ui/values.tsx';
 
 type Job = AnswerOf<'GET /jobs'>['items'][number];
 

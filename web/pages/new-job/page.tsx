@@ -4,10 +4,10 @@ import { newKey } from '../../api/ask.ts';
 import { upload } from '../../api/upload.ts';
 import { go, to } from '../../app/address.ts';
 import { useSession } from '../../app/session.tsx';
-import { useAction } from '../../ui/action.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { Refusal } from '../../ui/failure.tsx';
 import { Field, Form } from '../../ui/form.tsx';
-import { bytes } from '../../ui/numbers.ts';
+import { bytes } from '../../ui/values.tsx';
 import { type Place, useAnalysis } from './analysis.ts';
 import { Preview } from './preview.tsx';
 

@@ -3,7 +3,7 @@ import { to } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
 import { Figure, Figures } from '../../ui/figures.tsx';
 import { SelectField } from '../../ui/form.tsx';
-import { counted, grouped } from '../../ui/numbers.ts';
+import { counted, grouped } from '../../ui/values.tsx';
 import { ALL_COLUMNS, type Analysis, type Place } from './analysis.ts';
 
 interface PreviewProps {

@@ -1,12 +1,10 @@
 // What the user paid, with the invoice or the receipt of each payment.
 import { type AnswerOf, ask } from '../../api/ask.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { useAction } from '../../ui/action.ts';
-import { Empty } from '../../ui/empty.tsx';
-import { FailureText } from '../../ui/failure.tsx';
-import { grouped, money } from '../../ui/numbers.ts';
+import { useAction } from '../../ui/actions.tsx';
+import { Empty, FailureText } from '../../ui/failure.tsx';
 import { type Column, List, useList } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { grouped, money, Time } from '../../ui/values.tsx';
 
 type Payment = AnswerOf<'GET /users/me/payments'>['items'][number];
 

@@ -4,11 +4,11 @@ import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
+import { say } from '../../ui/actions.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { SESSION_COLUMNS } from '../../ui/session-columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { say } from '../../ui/toasts.tsx';
 
 type Session = AnswerOf<'GET /users/me/sessions'>['items'][number];
 

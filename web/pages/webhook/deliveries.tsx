@@ -3,15 +3,12 @@ import { useState } from 'preact/hooks';
 import { ask } from '../../api/ask.ts';
 import type { Answer } from '../../api/use-answer.ts';
 import { to } from '../../app/address.ts';
-import { useAction } from '../../ui/action.ts';
+import { say, useAction } from '../../ui/actions.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { Empty } from '../../ui/empty.tsx';
 import type { Endpoint } from '../../ui/endpoint.tsx';
-import { Refusal } from '../../ui/failure.tsx';
-import { grouped, span } from '../../ui/numbers.ts';
+import { Empty, Refusal } from '../../ui/failure.tsx';
 import { type Column, List } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
-import { say } from '../../ui/toasts.tsx';
+import { grouped, span, Time } from '../../ui/values.tsx';
 import type { Delivery, DeliveryPage } from './use-deliveries.ts';
 
 interface DeliveriesProps {

@@ -5,14 +5,13 @@ import { ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { go, type PageProps, to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { useAction } from '../../ui/action.ts';
+import { say, sayFailure, useAction } from '../../ui/actions.tsx';
 import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { type Endpoint, EndpointStatus, eventsText } from '../../ui/endpoint.tsx';
 import { Failure, Refusal } from '../../ui/failure.tsx';
 import { SelectField } from '../../ui/form.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
-import { Time } from '../../ui/time.tsx';
-import { say, sayFailure } from '../../ui/toasts.tsx';
+import { Time } from '../../ui/values.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { useDeliveries } from './use-deliveries.ts';
 

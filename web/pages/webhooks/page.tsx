@@ -4,15 +4,14 @@ import { type AnswerOf, ask } from '../../api/ask.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
-import { useAction } from '../../ui/action.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';
-import { Empty } from '../../ui/empty.tsx';
 import { type Endpoint, EndpointStatus, EVENT_LABELS, eventsText } from '../../ui/endpoint.tsx';
-import { Failure, Refusal } from '../../ui/failure.tsx';
+import { Empty, Failure, Refusal } from '../../ui/failure.tsx';
 import { Check, Form, TextField } from '../../ui/form.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/values.tsx';
 
 const COLUMNS: readonly Column<Endpoint>[] = [
   {

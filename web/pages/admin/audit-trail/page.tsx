@@ -1,7 +1,7 @@
 // What administrators did, the newest first: to whom, and why.
 import type { AnswerOf, Given } from '../../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Empty } from '../../../ui/empty.tsx';
+import { Empty } from '../../../ui/failure.tsx';
 import { Check, TextField } from '../../../ui/form.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
 import { AdminPage } from '../areas.tsx';

@@ -1,11 +1,10 @@
 // The health of checked domains over all jobs, the worst first. A row leads to the page of its domain.
 import type { AnswerOf } from '../../../api/ask.ts';
 import { go, setQuery, to, useAddress } from '../../../app/address.ts';
-import { Empty } from '../../../ui/empty.tsx';
+import { Empty } from '../../../ui/failure.tsx';
 import { Form, SelectField, TextField } from '../../../ui/form.tsx';
-import { grouped, shareOf, span } from '../../../ui/numbers.ts';
 import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
+import { grouped, shareOf, span, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { DomainBadges, DomainLink, domainPath } from '../domain-badges.tsx';
 

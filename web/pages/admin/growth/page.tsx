@@ -3,13 +3,12 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { useAction } from '../../../ui/action.ts';
+import { say, sayFailure, useAction } from '../../../ui/actions.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { Form, TextField } from '../../../ui/form.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';
-import { counted, grouped, money, percent } from '../../../ui/numbers.ts';
-import { say, sayFailure } from '../../../ui/toasts.tsx';
+import { counted, grouped, money, percent } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { Periods, usePeriod } from '../period.tsx';
 

@@ -3,7 +3,7 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { type PageProps, to } from '../../../app/address.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
-import { Time } from '../../../ui/time.tsx';
+import { Time } from '../../../ui/values.tsx';
 import { Areas } from '../areas.tsx';
 import { UserLink } from '../user-badges.tsx';
 

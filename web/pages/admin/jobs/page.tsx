@@ -1,12 +1,11 @@
 // The jobs of all users, the newest first: those that failed or wait, and those of somebody.
 import type { AnswerOf, Given } from '../../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Empty } from '../../../ui/empty.tsx';
+import { Empty } from '../../../ui/failure.tsx';
 import { Check, searchIn, TextField } from '../../../ui/form.tsx';
 import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
-import { grouped } from '../../../ui/numbers.ts';
 import { type Column, List, useList } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
+import { grouped, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { UserLink } from '../user-badges.tsx';
 

@@ -3,7 +3,7 @@ import type { Given } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { setQuery, useAddress } from '../../../app/address.ts';
 import { ANY, Check, SelectField, TextField } from '../../../ui/form.tsx';
-import { grouped } from '../../../ui/numbers.ts';
+import { grouped } from '../../../ui/values.tsx';
 
 type Filter = Pick<Given<'GET /logs'>, 'domain' | 'status_code' | 'non_2xx' | 'has_error' | 'job_id'>;
 

@@ -2,12 +2,11 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { useAction } from '../../../ui/action.ts';
-import { Empty } from '../../../ui/empty.tsx';
-import { Refusal } from '../../../ui/failure.tsx';
+import { useAction } from '../../../ui/actions.tsx';
+import { Empty, Refusal } from '../../../ui/failure.tsx';
 import { Form, TextField } from '../../../ui/form.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
+import { Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { words } from '../trail.tsx';
 import { UserLink } from '../user-badges.tsx';

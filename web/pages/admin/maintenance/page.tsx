@@ -2,15 +2,12 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer, useEvery } from '../../../api/use-answer.ts';
-import { useAction } from '../../../ui/action.ts';
+import { say, useAction } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
-import { Empty } from '../../../ui/empty.tsx';
-import { Failure, Refusal } from '../../../ui/failure.tsx';
+import { Empty, Failure, Refusal } from '../../../ui/failure.tsx';
 import { TextField } from '../../../ui/form.tsx';
-import { bytes, counted, grouped, span } from '../../../ui/numbers.ts';
 import { type Column, List, useList } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
-import { say } from '../../../ui/toasts.tsx';
+import { bytes, counted, grouped, span, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 
 export function Page() {

@@ -1,12 +1,10 @@
 // Who met the paywall, and who paid afterwards.
 import type { AnswerOf } from '../../../api/ask.ts';
-import { Empty } from '../../../ui/empty.tsx';
-import { Failure } from '../../../ui/failure.tsx';
+import { Empty, Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';
-import { counted, grouped, shareOf } from '../../../ui/numbers.ts';
 import { type Column, Pager, Table, useList } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
+import { counted, grouped, shareOf, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { Periods, usePeriod } from '../period.tsx';
 import { UserLink } from '../user-badges.tsx';

@@ -2,17 +2,14 @@
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
 import { to, useAddress } from '../../../app/address.ts';
-import { useAction } from '../../../ui/action.ts';
-import { Empty } from '../../../ui/empty.tsx';
-import { Failure, Refusal } from '../../../ui/failure.tsx';
+import { say, useAction } from '../../../ui/actions.tsx';
+import { Empty, Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { Filters } from '../../../ui/filters.tsx';
 import { SearchField, searchIn } from '../../../ui/form.tsx';
 import { namesOf } from '../../../ui/names.ts';
-import { counted, grouped, shareOf, span } from '../../../ui/numbers.ts';
 import { type Column, List, useList } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
-import { say } from '../../../ui/toasts.tsx';
+import { counted, grouped, shareOf, span, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 
 type Stats = AnswerOf<'GET /proxies/stats'>;

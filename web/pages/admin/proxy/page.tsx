@@ -1,11 +1,10 @@
 // The domains that block a proxy or fail through it.
 import type { AnswerOf } from '../../../api/ask.ts';
 import { type PageProps, to, useAddress } from '../../../app/address.ts';
-import { Empty } from '../../../ui/empty.tsx';
+import { Empty } from '../../../ui/failure.tsx';
 import { SearchField, searchIn } from '../../../ui/form.tsx';
-import { grouped } from '../../../ui/numbers.ts';
 import { type Column, List, useList } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
+import { grouped, Time } from '../../../ui/values.tsx';
 import { Areas } from '../areas.tsx';
 import { DomainLink } from '../domain-badges.tsx';
 

@@ -1,11 +1,10 @@
 // Who comes back: the users of each month as a heat map, the average of the last year, and how far users go.
 import type { AnswerOf } from '../../../api/ask.ts';
 import { useAnswer } from '../../../api/use-answer.ts';
-import { Empty } from '../../../ui/empty.tsx';
-import { Failure } from '../../../ui/failure.tsx';
+import { Empty, Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
-import { grouped, shareOf } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
+import { grouped, shareOf } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 
 type Stats = AnswerOf<'GET /admin/retention-stats'>;

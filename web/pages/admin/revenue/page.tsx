@@ -4,8 +4,8 @@ import { useAnswer } from '../../../api/use-answer.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';
-import { counted, grouped, money, shareOf } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
+import { counted, grouped, money, shareOf } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { Periods, usePeriod } from '../period.tsx';
 

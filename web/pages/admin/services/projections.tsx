@@ -2,12 +2,12 @@
 import { useState } from 'preact/hooks';
 import { type AnswerOf, ask } from '../../../api/ask.ts';
 import { useAnswer, useEvery } from '../../../api/use-answer.ts';
+import { say } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Failure } from '../../../ui/failure.tsx';
 import { Check } from '../../../ui/form.tsx';
-import { counted, grouped, percent, span } from '../../../ui/numbers.ts';
 import { type Column, Table } from '../../../ui/table.tsx';
-import { say } from '../../../ui/toasts.tsx';
+import { counted, grouped, percent, span } from '../../../ui/values.tsx';
 
 type Answered = AnswerOf<'GET /admin/projections'>;
 type Projection = Answered['items'][number];

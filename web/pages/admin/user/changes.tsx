@@ -1,9 +1,9 @@
 // What an administrator changes of a user's credits and limits. Each change has a reason, which the audit trail keeps.
 import { useMemo, useState } from 'preact/hooks';
 import { ask, newKey } from '../../../api/ask.ts';
+import { say } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/form.tsx';
-import { say } from '../../../ui/toasts.tsx';
 import { Grant } from '../grant.tsx';
 import type { User } from './user.ts';
 

@@ -3,12 +3,11 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../../../api/ask.ts';
 import { to } from '../../../app/address.ts';
+import { say, sayFailure } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
-import { grouped } from '../../../ui/numbers.ts';
 import { type Column, TableSection } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
-import { say, sayFailure } from '../../../ui/toasts.tsx';
+import { grouped, Time } from '../../../ui/values.tsx';
 import type { User } from './user.ts';
 
 type Job = User['jobs'][number];

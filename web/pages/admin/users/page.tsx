@@ -2,14 +2,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type AnswerOf, ask, type Given } from '../../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
-import { Empty } from '../../../ui/empty.tsx';
+import { sayFailure } from '../../../ui/actions.tsx';
+import { Empty } from '../../../ui/failure.tsx';
 import { Filters } from '../../../ui/filters.tsx';
 import { Check, SearchField, searchIn } from '../../../ui/form.tsx';
 import { namesOf } from '../../../ui/names.ts';
-import { grouped } from '../../../ui/numbers.ts';
 import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
-import { Time } from '../../../ui/time.tsx';
-import { sayFailure } from '../../../ui/toasts.tsx';
+import { grouped, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
 import { Grant } from '../grant.tsx';
 import { Badges, UserLink } from '../user-badges.tsx';

@@ -1,4 +1,5 @@
-// Short notices of what has just happened, read aloud where the reader uses a screen reader. What can be taken back has a button for it.
+// Actions of the reader, and short notices of what has just happened, which a screen reader reads aloud. What can be taken back has a
+// button for it.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/ask.ts';
 
@@ -74,4 +75,26 @@ function Notice({ toast: { text, is_error, undo }, onEnd }: { toast: Toast; onEn
       )}
     </p>
   );
+}
+
+/**
+ * Whether an action runs, and why the last one failed.
+ * @example const pause = useAction(async () => void (await ask('POST /jobs/{job_id}/pause', { job_id })));
+ */
+export function useAction(action: () => Promise<void>) {
+  const [state, setState] = useState<{ is_running: boolean; error: ApiError | null }>({
+    is_running: false,
+    error: null,
+  });
+  async function run(): Promise<void> {
+    setState({ is_running: true, error: null });
+    try {
+      await action();
+      setState({ is_running: false, error: null });
+    } catch (error) {
+      setState({ is_running: false, error: error instanceof ApiError ? error : null });
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+  return { ...state, run };
 }
