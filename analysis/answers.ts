@@ -249,14 +249,17 @@ const ENTRIES: AnswerTable = {
 const DELIVERIES: AnswerTable = {
   name: 'deliveries',
   means: 'A row for each delivery of a webhook.',
-  types: ['WebhookDeliveryRequested', 'WebhookAttempted', 'WebhookDelivered', 'WebhookDeliveryGivenUp'],
+  types: [
+    ...(['WebhookDeliveryRequested', 'WebhookDeliveredAtOnce', 'WebhookAttempted'] as const),
+    ...(['WebhookDelivered', 'WebhookDeliveryGivenUp'] as const),
+  ],
   rows: [],
   columns: [
     column('delivery_id', 'VARCHAR', 'requested.delivery_id', 'The delivery.'),
     column('endpoint_id', 'VARCHAR', 'requested.endpoint_id', 'The endpoint that it goes to.'),
     column('user_id', 'VARCHAR', 'requested.user_id', 'Whose endpoint it is.'),
-    column('type', 'VARCHAR', 'requested.event.type', 'Such as `job.completed`.'),
-    column('job_id', 'VARCHAR', 'requested.event.data.job_id', 'The job that it tells of.'),
+    column('type', 'VARCHAR', 'requested.type', 'Such as `job.completed`.'),
+    column('job_id', 'VARCHAR', 'requested.job_id', 'The job that it tells of.'),
     column(
       'state',
       'VARCHAR',
@@ -272,10 +275,21 @@ const DELIVERIES: AnswerTable = {
     column('attempted_at', INSTANT, 'attempted.last.recorded_at', 'When the last attempt ended.'),
     column('delivered_at', INSTANT, 'delivered.recorded_at', 'When the endpoint took it.'),
   ],
-  from: (table) => `${table('WebhookDeliveryRequested')} AS requested
+  from: (
+    table,
+  ) => `(SELECT stream, delivery_id, endpoint_id, user_id, event.type AS type, event.data.job_id AS job_id, recorded_at
+      FROM ${table('WebhookDeliveryRequested')}
+      UNION ALL SELECT stream, substr(stream, len('webhook_delivery-') + 1), endpoint_id, user_id, event.type, event.job_id, recorded_at
+      FROM ${table('WebhookDeliveredAtOnce')}) AS requested
     LEFT JOIN (SELECT stream, count(*) AS times, max_by({status_code: status_code, error: error, duration_ms: duration_ms,
-        recorded_at: recorded_at}, position) AS last FROM ${table('WebhookAttempted')} GROUP BY stream) AS attempted ON attempted.stream = requested.stream
-    LEFT JOIN (SELECT stream, max(position) AS position, max(recorded_at) AS recorded_at FROM ${table('WebhookDelivered')} GROUP BY stream) AS delivered ON delivered.stream = requested.stream
+        recorded_at: recorded_at}, position) AS last FROM (
+          SELECT stream, position, status_code, error, duration_ms, recorded_at FROM ${table('WebhookAttempted')}
+          UNION ALL SELECT stream, position, status_code, NULL, duration_ms, recorded_at FROM ${table('WebhookDeliveredAtOnce')})
+      GROUP BY stream) AS attempted ON attempted.stream = requested.stream
+    LEFT JOIN (SELECT stream, max(position) AS position, max(recorded_at) AS recorded_at FROM (
+        SELECT stream, position, recorded_at FROM ${table('WebhookDelivered')}
+        UNION ALL SELECT stream, position, recorded_at FROM ${table('WebhookDeliveredAtOnce')})
+      GROUP BY stream) AS delivered ON delivered.stream = requested.stream
     LEFT JOIN (SELECT stream, max(position) AS position, max_by(reason, position) AS reason FROM ${table('WebhookDeliveryGivenUp')} GROUP BY stream) AS given_up
       ON given_up.stream = requested.stream`,
 };

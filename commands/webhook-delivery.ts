@@ -1,5 +1,5 @@
 // The aggregate of one delivery, of one event to one endpoint: its attempts and the time of the next one.
-import type { EventStore } from '../events/event-store.ts';
+import type { EventStore, Position } from '../events/event-store.ts';
 import { webhookDeliveryStream } from '../events/streams.ts';
 import {
   type GivenUpReason,
@@ -40,6 +40,7 @@ export interface WebhookDelivery {
 export const initial = (): WebhookDelivery => ({ endpoint_id: '', status: 'none', attempts: 0, tries: 0 });
 export const evolve = evolveBy<WebhookDelivery, WebhookDeliveryEvent>({
   WebhookDeliveryRequested: (delivery, { endpoint_id }) => ({ ...delivery, endpoint_id, status: 'pending' }),
+  WebhookDeliveredAtOnce: (_, { endpoint_id }) => ({ endpoint_id, status: 'delivered', attempts: 1, tries: 1 }),
   WebhookAttempted: (delivery, { attempt }) => ({ ...delivery, attempts: attempt, tries: delivery.tries + 1 }),
   WebhookDelivered: (delivery) => ({ ...delivery, status: 'delivered' }),
   WebhookDeliveryGivenUp: (delivery) => ({ ...delivery, status: 'given_up' }),
@@ -52,11 +53,21 @@ export interface AttemptOutcome extends Pick<WebhookAttempted, 'status_code' | '
   retry_after_ms: number | null;
 }
 
+interface RecordAttempt {
+  type: 'recordAttempt';
+  /** Begins the stream of a delivery that nothing was recorded of. */
+  delivery: WebhookDeliveryRequested;
+  /** The attempt's number, from 1; a recorded attempt is not recorded again. */
+  attempt: number;
+  outcome: AttemptOutcome;
+  /** In [0, 1). */
+  random: number;
+}
+
 export type WebhookDeliveryCommand =
   | { type: 'request'; delivery: WebhookDeliveryRequested }
-  /** `attempt`: the attempt's number, from 1; a recorded attempt is not recorded again. `random`: in [0, 1). */
-  | { type: 'recordAttempt'; attempt: number; outcome: AttemptOutcome; random: number }
-  | { type: 'giveUp'; reason: GivenUpReason }
+  | RecordAttempt
+  | { type: 'giveUp'; delivery: WebhookDeliveryRequested; reason: GivenUpReason }
   | { type: 'resend' };
 
 export const NO_SUCH_DELIVERY = { code: 'delivery_not_found', message: 'There is no such delivery of this endpoint.' };
@@ -67,16 +78,18 @@ export function decide(
   command: WebhookDeliveryCommand,
   now: number,
 ): Decision<WebhookDeliveryEvent> {
-  const { endpoint_id, status, attempts, tries } = delivery;
+  const { status, attempts, tries } = delivery;
   switch (command.type) {
     case 'request':
-      return { events: status === 'none' ? [{ type: 'WebhookDeliveryRequested', data: command.delivery }] : [] };
+      return { events: requested(delivery, command.delivery) };
     case 'recordAttempt':
-      if (status !== 'pending' || command.attempt !== attempts + 1) return { events: [] };
-      return { events: attempted(endpoint_id, tries, command, now) };
-    case 'giveUp':
-      if (status !== 'pending') return { events: [] };
-      return { events: [{ type: 'WebhookDeliveryGivenUp', data: { reason: command.reason } }] };
+      if (!isOpen(delivery) || command.attempt !== attempts + 1) return { events: [] };
+      return { events: status === 'none' ? first(command, now) : attempted(tries, command, now) };
+    case 'giveUp': {
+      if (!isOpen(delivery)) return { events: [] };
+      const given_up = { type: 'WebhookDeliveryGivenUp', data: { reason: command.reason } } as const;
+      return { events: [...requested(delivery, command.delivery), given_up] };
+    }
     case 'resend':
       if (status === 'none') {
         return { refused: NO_SUCH_DELIVERY };
@@ -86,10 +99,29 @@ export function decide(
   }
 }
 
+/** Whether an attempt may be made. */
+export const isOpen = ({ status }: Readonly<WebhookDelivery>) => status === 'none' || status === 'pending';
+
+const requested = ({ status }: Readonly<WebhookDelivery>, data: WebhookDeliveryRequested): WebhookDeliveryEvent[] =>
+  status === 'none' ? [{ type: 'WebhookDeliveryRequested', data }] : [];
+
+/** Nearly every delivery succeeds at once, and leaves one event. */
+function first(command: RecordAttempt, now: number): WebhookDeliveryEvent[] {
+  const { endpoint_id, user_id, event } = command.delivery;
+  const { status_code, response_excerpt, duration_ms } = command.outcome;
+  if (!isDelivered(status_code) || event.type === 'endpoint.test') {
+    return [...requested(initial(), command.delivery), ...attempted(0, command, now)];
+  }
+  const data = {
+    ...{ endpoint_id, user_id, event: { type: event.type, job_id: event.data.job_id } },
+    ...{ status_code, ...(response_excerpt !== '' && { response_excerpt }), duration_ms },
+  };
+  return [{ type: 'WebhookDeliveredAtOnce', data }];
+}
+
 function attempted(
-  endpoint_id: string,
   tries_before: number,
-  { attempt, outcome, random }: Extract<WebhookDeliveryCommand, { type: 'recordAttempt' }>,
+  { delivery: { endpoint_id }, attempt, outcome, random }: RecordAttempt,
   now: number,
 ): WebhookDeliveryEvent[] {
   const { retry_after_ms, ...recorded } = outcome;
@@ -116,12 +148,14 @@ export function retryDelay(failures: number, retry_after_ms: number | null, rand
 }
 
 export interface WebhookDeliveries {
+  read(delivery_id: string): Promise<{ state: Readonly<WebhookDelivery>; position: Position }>;
   run(delivery_id: string, command: WebhookDeliveryCommand, context: CommandContext): Promise<Handled<WebhookDelivery>>;
 }
 
 export function openWebhookDeliveries(log: EventStore): WebhookDeliveries {
   const aggregate = openAggregate<WebhookDelivery, WebhookDeliveryEvent>(log, { initial, evolve });
   return {
+    read: (delivery_id) => aggregate.read(webhookDeliveryStream(delivery_id)),
     run: (delivery_id, command, context) =>
       aggregate.handle(webhookDeliveryStream(delivery_id), context, (delivery) =>
         decide(delivery, command, context.now),

@@ -102,6 +102,16 @@ export const WEBHOOK_DELIVERY_EVENTS = {
     user_id: Type.String(),
     event: WebhookEvent,
   }),
+  /** The first attempt was answered with 2xx: the one event of most streams. What was sent follows from the job's event. */
+  WebhookDeliveredAtOnce: event({
+    endpoint_id: Type.String(),
+    user_id: Type.String(),
+    event: Type.Object({ type: Type.Enum(WEBHOOK_EVENT_TYPES), job_id: Type.String() }),
+    status_code: Type.Integer(),
+    /** Absent where the answer had no body. */
+    response_excerpt: Type.Optional(personal(Type.String(), 'endpoint')),
+    duration_ms: Count,
+  }),
   WebhookAttempted: event(
     {
       /** Number of the attempt, from 1; resends go on counting. */
@@ -142,5 +152,5 @@ export const webhookEventId = (job_id: string, type: WebhookEventType, revision?
 /** Id of the only delivery of an event to an endpoint. */
 export const webhookDeliveryId = (endpoint_id: string, event_id: string) => uuidV5(endpoint_id, event_id);
 
-export const isDelivered = (status_code: number | null) =>
+export const isDelivered = (status_code: number | null): status_code is number =>
   status_code !== null && status_code >= 200 && status_code < 300;

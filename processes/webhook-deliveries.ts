@@ -1,7 +1,7 @@
 // Sends due webhooks, with limits for all and for each endpoint, so that a slow endpoint delays no other. The read model lists due
 // deliveries, and the log confirms each one before it is sent. After a crash a delivery is sent again under the same ids.
-import { type CommandContext, notRefused } from '../commands/aggregate.ts';
-import type { WebhookDeliveries } from '../commands/webhook-delivery.ts';
+import type { CommandContext } from '../commands/aggregate.ts';
+import { isOpen, type WebhookDeliveries } from '../commands/webhook-delivery.ts';
 import { signingSecrets, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
@@ -144,10 +144,9 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   async function deliver(delivery: WebhookDeliveryDocument): Promise<void> {
     const { _id, user_id, endpoint_id, attempt_count } = delivery;
     const endpoint = await endpoints.find(user_id, endpoint_id);
-    const requested = notRefused(await deliveries.run(_id, requestOf(delivery), options.context(_id)));
-    const { status, attempts } = requested.state;
-    const is_due = status === 'pending' && attempts === attempt_count;
-    const position = is_due ? await settle(delivery, endpoint) : requested.position;
+    const recorded = await deliveries.read(_id);
+    const is_due = isOpen(recorded.state) && recorded.state.attempts === attempt_count;
+    const position = is_due ? await settle(delivery, endpoint) : recorded.position;
     // Before that the read model lists the delivery as due again.
     await readmodels.passed(position, PROJECTED_MS);
   }
@@ -158,7 +157,8 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
       endpoint?.status === 'enabled'
         ? await attempt(delivery, endpoint)
         : ({ type: 'giveUp', reason: 'endpoint_disabled' } as const);
-    const recorded = await deliveries.run(_id, settled, options.context(_id));
+    const command = { ...settled, delivery: requestOf(delivery) };
+    const recorded = await deliveries.run(_id, command, options.context(_id));
     if (!recorded.ok) throw new Error(`attempt ${attempt_count + 1}: ${recorded.refused.message}`);
     return recorded.position;
   }
@@ -229,8 +229,8 @@ export function openWebhookDispatcher(options: WebhookDeliveriesOptions): Webhoo
   };
 }
 
-/** Makes the command for the first event of a delivery's stream. */
-export function requestOf(delivery: WebhookDeliveryDocument): { type: 'request'; delivery: WebhookDeliveryRequested } {
+/** What the first event of a delivery's stream says of it. */
+export function requestOf(delivery: WebhookDeliveryDocument): WebhookDeliveryRequested {
   const { _id: delivery_id, endpoint_id, user_id, event } = delivery;
-  return { type: 'request', delivery: { delivery_id, endpoint_id, user_id, event } };
+  return { delivery_id, endpoint_id, user_id, event };
 }

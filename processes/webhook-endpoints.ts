@@ -52,8 +52,8 @@ async function giveUpSome(
   const known = pending.length > 0 ? await endpoints.find(user_id, _id) : null;
   if (known?.enablings !== enablings || known.status !== 'disabled') return false;
   for (const delivery of pending) {
-    await deliveries.run(delivery._id, requestOf(delivery), context(_id));
-    await deliveries.run(delivery._id, { type: 'giveUp', reason: 'endpoint_disabled' }, context(_id));
+    const command = { type: 'giveUp', delivery: requestOf(delivery), reason: 'endpoint_disabled' } as const;
+    await deliveries.run(delivery._id, command, context(_id));
   }
   return pending.length > 0;
 }

@@ -4,7 +4,6 @@ import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 import {
   isDelivered,
-  type WebhookAttempted,
   type WebhookEvent,
   type WebhookEventType,
   webhookDeliveryId,
@@ -13,6 +12,7 @@ import {
 import type { Collection, Write } from '../readmodels/documents.ts';
 import {
   KEPT_ATTEMPTS,
+  type WebhookAttempt,
   type WebhookDeliveryDocument,
   type WebhookEndpointDocument,
   webhookDeliveries,
@@ -107,17 +107,14 @@ export const webhooksProjection: Projection = projection({
       writeEndpoints(collections, [{ update: endpoint_id, set: { $set: { older_secrets_until: older_until } } }]),
     WebhookEndpointDeleted: ({ data: { endpoint_id } }, collections) =>
       writeEndpoints(collections, [{ delete: endpoint_id }]),
-    async WebhookAttempted(event, collections) {
-      const { data, metadata } = event;
-      const { next_attempt_at, endpoint_id: _, ...attempt } = data;
-      const delivery = await changeDelivery(event, collections, ({ attempts }) => ({
-        attempt_count: data.attempt,
-        attempts: [...attempts, { ...attempt, at: metadata.at }].slice(-KEPT_ATTEMPTS),
-        next_attempt_at,
-      }));
-      const endpoint = delivery && (await collections.endpoints.get(delivery.endpoint_id));
-      if (endpoint?.status !== 'enabled') return;
-      await writeEndpoints(collections, [{ replace: afterAttempt(endpoint, data, metadata.at) }]);
+    WebhookDeliveredAtOnce(event, collections) {
+      const { status_code, response_excerpt = '', duration_ms } = event.data;
+      const attempt = { attempt: 1, status_code, error: null, response_excerpt, duration_ms };
+      return attempted(event, collections, attempt, { status: 'delivered', next_attempt_at: null });
+    },
+    WebhookAttempted(event, collections) {
+      const { next_attempt_at, endpoint_id: _, ...attempt } = event.data;
+      return attempted(event, collections, attempt, { next_attempt_at });
     },
     WebhookDelivered: (event, collections) =>
       changeDelivery(event, collections, () => ({ status: 'delivered', next_attempt_at: null })),
@@ -193,9 +190,26 @@ async function changeDelivery(
   return changed;
 }
 
+async function attempted(
+  event: LogEvent,
+  collections: Collections,
+  attempt: Omit<WebhookAttempt, 'at'>,
+  changes: Partial<WebhookDeliveryDocument>,
+): Promise<void> {
+  const { at } = event.metadata;
+  const delivery = await changeDelivery(event, collections, ({ attempts }) => ({
+    attempt_count: attempt.attempt,
+    attempts: [...attempts, { ...attempt, at }].slice(-KEPT_ATTEMPTS),
+    ...changes,
+  }));
+  const endpoint = delivery && (await collections.endpoints.get(delivery.endpoint_id));
+  if (endpoint?.status !== 'enabled') return;
+  await writeEndpoints(collections, [{ replace: afterAttempt(endpoint, attempt, at) }]);
+}
+
 function afterAttempt(
   endpoint: WebhookEndpointDocument,
-  { status_code }: WebhookAttempted,
+  { status_code }: Pick<WebhookAttempt, 'status_code'>,
   at: string,
 ): WebhookEndpointDocument {
   if (isDelivered(status_code)) return { ...endpoint, failing_since: null, due: null };

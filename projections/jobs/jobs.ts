@@ -12,7 +12,7 @@ import { type PurgeDocument, purges } from '../../readmodels/jobs/purges.ts';
 import { resultIds, results, type StoredResult, toStored } from '../../readmodels/results/results.ts';
 import { type OpenCollection, type Projection, projection } from '../projection.ts';
 import type { Inserts } from '../projector/insert.ts';
-import { writeChanged } from '../slices.ts';
+import { readAll, writeChanged } from '../slices.ts';
 import type { Checked, UrlsOf } from './checked-urls.ts';
 import {
   type CheckedRange,
@@ -27,11 +27,15 @@ import {
 /** A page writes as many results before it makes more, so that a long page holds few of them. */
 const RESULTS_AT_ONCE = 2000;
 
+/** A deletion removes the results itself when there are no more than this: such a job needs no slices, and no events of them. */
+const REMOVED_AT_ONCE = 1000;
+
 interface Page {
   open: OpenCollection;
   urls_of: UrlsOf;
   inserts: Inserts;
   documents: Map<string, JobDocument | null>;
+  purges: Map<string, PurgeDocument | null>;
   /** Results that are not yet written. */
   results: StoredResult[];
   /** Results that are not yet counted. */
@@ -48,7 +52,7 @@ export const jobsProjection: Projection = projection({
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
-  isHeavy: ({ type }) => type === 'ResultsPurged',
+  isHeavy: ({ type, data }) => type === 'ResultsPurged' && data.to_index - data.from_index > REMOVED_AT_ONCE,
   async retract(event, open) {
     if (event.type !== 'URLChecked') return;
     const job = await (await open(jobs)).get(checksOf(event.stream).job_id);
@@ -60,13 +64,11 @@ export const jobsProjection: Projection = projection({
     const ids = [...new Set(events.map(jobIdOf))];
     const documents = new Map<string, JobDocument | null>(ids.map((id) => [id, null]));
     for (const document of await (await open(jobs)).getMany(ids)) documents.set(document._id, document);
+    const removed = events.filter(({ type }) => type === 'ResultsPurged').map(jobIdOf);
     const counting = openCounting(open);
     return {
-      open,
-      urls_of,
-      inserts,
-      documents,
-      counting,
+      ...{ open, urls_of, inserts, documents, counting },
+      purges: await readAll(await open(purges), removed),
       results: [],
       counted: [],
       progress: new Map(),
@@ -87,7 +89,14 @@ export const jobsProjection: Projection = projection({
       const job = jobOf(event, page);
       if (!job) return;
       page.documents.set(job._id, null);
-      await (await page.open(purges)).write([{ replace: toPurge(job, event) }]);
+      const purge = toPurge(job, event);
+      page.purges.set(job._id, purge);
+      // In a replay, when the purge has removed them from the log, or of a job that was never checked.
+      if (job.completed_urls === 0) {
+        purge.purged_to = purge.urls;
+        return;
+      }
+      if (purge.urls - purge.purged_to <= REMOVED_AT_ONCE) await removeResults(purge, purge.urls, page);
       await removeStats(job._id, page.open);
     },
     async ResultsExpired(event, page) {
@@ -97,29 +106,20 @@ export const jobsProjection: Projection = projection({
       change(event, page, { ...counted, results_expired_at: event.metadata.at });
       const job = jobOf(event, page);
       if (!job) return;
-      await (await page.open(purges)).write([{ replace: toPurge(job, event) }]);
+      page.purges.set(job._id, toPurge(job, event));
       page.summaries.set(job._id, summary);
     },
-    async ResultsRemoved(event, page) {
+    ResultsRemoved(event, page) {
       change(event, page, {});
-      await (await page.open(purges)).write([{ delete: idOf(event.stream) }]);
+      page.purges.set(idOf(event.stream), null);
     },
     async ResultsPurged(event, page) {
-      const { stream, data } = event;
-      const { from_index, to_index } = data;
-      const { open } = page;
-      const job_id = idOf(stream);
+      const { to_index } = event.data;
       change(event, page, { purged_to: to_index });
-      await writeResults(page);
-      await page.inserts.stored();
-      await (await open(results)).write([{ deleteMany: { job_id, index: { $gte: from_index, $lt: to_index } } }]);
-      // A job has at most as many domains as results, so the last slice leaves none.
-      await removeDomains(job_id, to_index - from_index, open);
-      await (await open(purges)).write([{ update: job_id, set: { $set: { purged_to: to_index } } }]);
+      const purge = page.purges.get(idOf(event.stream));
+      if (purge) await removeResults(purge, to_index, page);
     },
-    async JobPurged({ stream }, { open }) {
-      await (await open(purges)).write([{ delete: idOf(stream) }]);
-    },
+    JobPurged: ({ stream }, page) => void page.purges.set(idOf(stream), null),
     async URLChecked(event, page) {
       const job = jobOf(event, page);
       // A result after the job's end in the log does not count and costs nothing.
@@ -158,6 +158,7 @@ export const jobsProjection: Projection = projection({
     for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) setNextStep(job);
     await writeChanged(await open(jobs), documents.keys(), documents);
+    await writeChanged(await open(purges), page.purges.keys(), page.purges);
   },
 });
 
@@ -169,6 +170,17 @@ async function writeResults(page: Page): Promise<void> {
   page.counted = [];
   if (made.length > 0) await page.inserts.insert(results, made);
   await page.counting.count(counted.filter(({ job_id }) => documents.get(job_id)));
+}
+
+/** Removes the results of a purge up to `to_index`, unless they are. */
+async function removeResults(purge: PurgeDocument, to_index: number, page: Page): Promise<void> {
+  const { _id: job_id, purged_to: from_index } = purge;
+  if (to_index <= from_index) return;
+  await writeResults(page);
+  await page.inserts.remove(results, { job_id, index: { $gte: from_index, $lt: to_index } });
+  // A job has at most as many domains as results, so the last slice leaves none.
+  await removeDomains(job_id, to_index - from_index, page.open);
+  purge.purged_to = to_index;
 }
 
 function jobIdOf({ type, data, stream }: LogEvent): string {
@@ -195,7 +207,7 @@ type Ended = Pick<JobDocument, 'status'> & Partial<JobDocument>;
 const end = (event: LogEvent<EventTypeOf<'job'>>, page: Page, changes: Ended): void =>
   change(event, page, { pause_reason: null, completed_at: event.metadata.at, ...changes });
 
-/** From here on no read finds the results; the purge removes them slice by slice. */
+/** From here on no read finds the results; the purge removes those of a large job slice by slice. */
 function toPurge(job: JobDocument, event: LogEvent): PurgeDocument {
   const { _id, batch_size, blob_key, credits_allocated, purged_to = 0 } = job;
   return {

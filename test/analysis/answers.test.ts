@@ -225,6 +225,10 @@ test('deliveries has the state and the last attempt of each delivery', async (t)
     event('WebhookDeliveryGivenUp', { reason: 'endpoint_gone' }),
   ]);
   await log.append('webhook_delivery-c', 'no_stream', [requested('c')]);
+  const at_once = { endpoint_id: 'e', user_id: 'alice', event: { type: 'job.completed', job_id: 'j' } };
+  await log.append('webhook_delivery-d', 'no_stream', [
+    event('WebhookDeliveredAtOnce', { ...at_once, status_code: 204, duration_ms: 3 }),
+  ]);
   const sql =
     'SELECT delivery_id, job_id, type, state, attempts, status_code, error, given_up_reason FROM deliveries ORDER BY ALL';
   const of_job = { job_id: 'j', type: 'job.cancelled' };
@@ -253,6 +257,14 @@ test('deliveries has the state and the last attempt of each delivery', async (t)
       state: 'pending',
       attempts: 0,
       status_code: null,
+      error: null,
+      given_up_reason: null,
+    },
+    {
+      ...{ delivery_id: 'd', job_id: 'j', type: 'job.completed' },
+      state: 'delivered',
+      attempts: 1,
+      status_code: 204,
       error: null,
       given_up_reason: null,
     },

@@ -44,8 +44,7 @@ const answered = (status_code: number | null, retry_after_ms: number | null = nu
 });
 /** In the middle of the jitter. */
 const record = (attempt: number, outcome: AttemptOutcome): WebhookDeliveryCommand => ({
-  type: 'recordAttempt',
-  attempt,
+  ...{ type: 'recordAttempt', delivery, attempt },
   outcome,
   random: 0.5,
 });
@@ -68,6 +67,28 @@ test('a delivery is requested once', (t) => {
   t.deepEqual(when([], { type: 'request', delivery }), { events: [REQUESTED] });
   t.deepEqual(told([REQUESTED], { type: 'request', delivery }), []);
   t.deepEqual(told([REQUESTED, attempted(1), DELIVERED], { type: 'request', delivery }), []);
+});
+
+test('a first attempt that is answered with 2xx is the whole delivery', (t) => {
+  const event = { type: 'job.completed', job_id: 'j' };
+  const data = { endpoint_id: 'e', user_id: 'alice', event, status_code: 200, response_excerpt: 'hm', duration_ms: 12 };
+  const at_once = { type: 'WebhookDeliveredAtOnce', data } as WebhookDeliveryEvent;
+  t.deepEqual(when([], record(1, answered(200))), { events: [at_once] });
+  const silent = { ...answered(204), response_excerpt: '' };
+  const { response_excerpt: _, ...rest } = data;
+  t.deepEqual(when([], record(1, silent)), {
+    events: [{ type: 'WebhookDeliveredAtOnce', data: { ...rest, status_code: 204 } }],
+  } as never);
+  t.deepEqual(told([at_once], record(1, answered(200))), [], 'another process has sent it too');
+  t.deepEqual(told([at_once], { type: 'resend' }), ['WebhookResendRequested']);
+  t.deepEqual(told([at_once, RESENT], record(2, answered(200))), [[2, null], 'WebhookDelivered']);
+});
+
+test('a first attempt that fails begins the stream', (t) => {
+  t.deepEqual(when([], record(1, answered(500))), {
+    events: [REQUESTED, ...(when([REQUESTED], record(1, answered(500))) as { events: WebhookDeliveryEvent[] }).events],
+  });
+  t.deepEqual(told([], record(1, answered(410))), ['WebhookDeliveryRequested', [1, null], 'endpoint_gone']);
 });
 
 test('an attempt that is answered with 2xx is the last one', (t) => {
@@ -135,7 +156,8 @@ test('a delivery ignores an attempt that it has recorded, or that comes after it
 });
 
 test('a delivery is given up once, and only while it is pending', (t) => {
-  const giveUp = { type: 'giveUp', reason: 'endpoint_disabled' } as const;
+  const giveUp = { type: 'giveUp', delivery, reason: 'endpoint_disabled' } as const;
+  t.deepEqual(told([], giveUp), ['WebhookDeliveryRequested', 'endpoint_disabled']);
   t.deepEqual(told([REQUESTED], giveUp), ['endpoint_disabled']);
   const given_up: WebhookDeliveryEvent = { type: 'WebhookDeliveryGivenUp', data: { reason: 'endpoint_disabled' } };
   t.deepEqual(told([REQUESTED, given_up], giveUp), []);

@@ -7,6 +7,7 @@ import { upcast, withCodec } from '../../events/codec.ts';
 import { BEGINNING } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { webhookDeliveryStream } from '../../events/streams.ts';
+import type { WebhookDeliveryRequested } from '../../events/webhook.ts';
 import { destroyKeys } from '../../processes/endpoint-keys.ts';
 import { openRemovals } from '../../processes/removals.ts';
 import { commandContext, openTestStores } from '../support/stores.ts';
@@ -19,6 +20,7 @@ test('the answers of a receiver go with its endpoint, also those that come after
   const opened = () => withCodec(stored, openPersonalKeys(stored, SECRET));
   const log = opened();
   const [endpoints, deliveries] = [openWebhookEndpoints(log), openWebhookDeliveries(log)];
+  const requested = new Map<string, WebhookDeliveryRequested>();
   for (const endpoint_id of ['kept', 'deleted', 'never tried']) {
     const endpoint = { endpoint_id, user_id: 'alice', url: 'https://a.example/', events: [] };
     await endpoints.run('alice', { type: 'create', endpoint }, commandContext());
@@ -29,10 +31,19 @@ test('the answers of a receiver go with its endpoint, also those that come after
       data: { endpoint_id },
     } as const;
     const delivery = { delivery_id: endpoint_id, endpoint_id, user_id: 'alice', event };
+    requested.set(endpoint_id, delivery);
     await deliveries.run(endpoint_id, { type: 'request', delivery }, commandContext());
   }
-  const attempt = (id: string, number: number) =>
-    deliveries.run(id, { type: 'recordAttempt', attempt: number, outcome, random: 0 }, commandContext());
+  const attempt = (id: string, number: number) => {
+    const command = {
+      type: 'recordAttempt',
+      delivery: requested.get(id)!,
+      attempt: number,
+      outcome,
+      random: 0,
+    } as const;
+    return deliveries.run(id, command, commandContext());
+  };
   await attempt('kept', 1);
   await attempt('deleted', 1);
   const excerpts = async (id: string, from = opened()) => {

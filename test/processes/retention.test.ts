@@ -195,7 +195,9 @@ test('the next process resumes after one that was killed after any step, and a d
     await work();
     const types = (await Array.fromAsync(log.readStream('job-old'))).map(({ type }) => type);
     t.is(types.filter((type) => type === 'ResultsExpired').length, types.includes('ResultsExpired') ? 1 : 0);
-    t.is(types.filter((type) => type === 'ResultsPurged').length, 1);
+    const slices = types.filter((type) => type === 'ResultsPurged').length;
+    // A deletion removes what the purge has not.
+    t.true(is_deleted ? slices <= 1 : slices === 1, String(slices));
     t.is(types.at(-1), is_deleted ? 'JobPurged' : 'ResultsRemoved');
     t.deepEqual(await Array.fromAsync(log.readStream('urls-old')), []);
     if (fatal % 3 === 1) await assertExactNow();

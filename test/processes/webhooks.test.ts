@@ -209,45 +209,48 @@ test('a resent delivery is sent once, and retried like a new one', async (t) => 
   t.is(new Set(world.sent.map(({ headers }) => headers['service-event-id'])).size, 1);
 });
 
-/** A log whose process is killed before or after its n-th append. */
-function dying(log: EventStore, appends: number, when: 'before' | 'after'): EventStore {
-  let left = appends;
+/** A log whose process is killed before or after its first append. */
+function dying(log: EventStore, when: 'before' | 'after'): EventStore {
   return new Proxy(log, {
     get(target, name) {
       const value = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
       if (name !== 'append') return value.bind(target);
       return async (...args: Parameters<EventStore['append']>) => {
-        left--;
-        if (left < 0 || (left === 0 && when === 'before')) throw new Error('killed');
-        const result = await target.append(...args);
-        if (left === 0) throw new Error('killed');
-        return result;
+        if (when === 'after') await target.append(...args);
+        throw new Error('killed');
       };
     },
   });
 }
 
 for (const when of ['before', 'after'] as const) {
-  for (const appends of [1, 2]) {
-    test(`the next process makes the delivery of a process that was killed ${when} append ${appends}`, async (t) => {
+  for (const answer of [200, 500]) {
+    test(`the next process makes the delivery of a process that was killed ${when} it noted a ${answer}`, async (t) => {
       const world = await openWebhookWorld(t);
       const a = await world.endpoint(A);
       await world.completedJob();
-      const killed = world.openProcess(dying(world.log, appends, when));
+      world.receivers.set(A, () => ({ status_code: answer }));
+      const killed = world.openProcess(dying(world.log, when));
       await killed.send();
       await t.throwsAsync(killed.dispatcher.pass(), { message: 'killed' });
-      await world.openProcess().send();
+      world.receivers.delete(A);
+      const next = world.openProcess();
+      await next.send();
+      world.clock.now += 5 * SECOND;
+      await next.send();
+      const is_noted = when === 'after';
       const [delivery] = await world.deliveriesOf(a);
-      t.like(delivery, { status: 'delivered', attempt_count: 1 });
-      // The delivery was sent but not recorded, so that it is sent again.
-      t.is(world.sent.length, appends === 2 && when === 'before' ? 2 : 1);
+      t.like(delivery, { status: 'delivered', attempt_count: is_noted && answer === 500 ? 2 : 1 });
+      // What was sent but not recorded is sent again.
+      t.is(world.sent.length, is_noted && answer === 200 ? 1 : 2);
       t.is(new Set(world.sent.map(({ headers }) => headers['service-delivery-id'])).size, 1);
       t.is(new Set(world.sent.map(({ body }) => body)).size, 1);
       const events = await Array.fromAsync(world.log.readStream(`webhook_delivery-${delivery!._id}`));
+      const of_two = ['WebhookDeliveryRequested', 'WebhookAttempted', 'WebhookAttempted', 'WebhookDelivered'];
       t.deepEqual(
         events.map(({ type }) => type),
-        ['WebhookDeliveryRequested', 'WebhookAttempted', 'WebhookDelivered'],
+        is_noted && answer === 500 ? of_two : ['WebhookDeliveredAtOnce'],
       );
       for (const { type, data } of events) t.true(Value.Check(EVENT_TYPES[type as EventType].schema, data), type);
     });

@@ -256,7 +256,7 @@ test('a deleted job disappears at once and its content soon; its events and ledg
   await until(async () => (await eventsOf(stores.log, jobStream(job_id))).at(-1)!.type === 'JobPurged');
   t.deepEqual(
     (await eventsOf(stores.log, jobStream(job_id))).map(({ type }) => type),
-    ['JobCreated', 'JobCompleted', 'JobDeleted', 'ResultsPurged', 'JobPurged'],
+    ['JobCreated', 'JobCompleted', 'JobDeleted', 'JobPurged'],
   );
   t.deepEqual(await eventsOf(stores.log, urlsStream(job_id)), []);
   const checks = await Array.fromAsync(stores.log.readAll({ filter: { categories: ['checks'] } }));
