@@ -259,6 +259,8 @@ export async function casesOf(filled: Filled, made: { share: string; link: strin
     'GET /checkouts/{outcome}': [small('/checkouts/done')],
     'GET /users/me/credits': [small('/users/me/credits')],
     'PUT /users/me/spending-limit': unwanted('/users/me/spending-limit', 'limit'),
+    'GET /users/me/credit-mails': [small('/users/me/credit-mails')],
+    'PUT /users/me/credit-mails': unwanted('/users/me/credit-mails', 'low_balance'),
     'GET /users/me/payments': [get('1,000, of none', `/users/me/payments?${page}`)],
     'GET /users/me/payments/{payment_id}/document': [get('one that is not there', '/users/me/payments/in_0/document')],
     'GET /users/me/credit-transactions': [

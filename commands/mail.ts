@@ -1,13 +1,28 @@
-// The aggregate of one mail: it is sent, or dropped, once.
+// The aggregate of one mail: it is requested, unless another event owes it; then it is sent, or dropped, once.
+
+import type { DataOf } from '../events/event-spec.ts';
 import type { EventStore } from '../events/event-store.ts';
-import type { MailEvent, MailKind } from '../events/mail.ts';
+import type { MAIL_EVENTS, MailEvent, MailKind } from '../events/mail.ts';
 import { mailStream } from '../events/streams.ts';
 import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
 
-export type MailState = 'due' | 'sent' | 'dropped';
+/** `due` before the first event, too: most mails are owed by an event of another stream. */
+export type MailState = 'due' | 'requested' | 'sent' | 'dropped';
 
 export const initial = (): MailState => 'due';
-export const evolve = evolveBy<MailState, MailEvent>({ MailSent: () => 'sent', MailDropped: () => 'dropped' });
+export const evolve = evolveBy<MailState, MailEvent>({
+  MailRequested: () => 'requested',
+  MailSent: () => 'sent',
+  MailDropped: () => 'dropped',
+});
+const isOpen = (state: MailState) => state === 'due' || state === 'requested';
+
+export type MailRequest = DataOf<typeof MAIL_EVENTS.MailRequested>;
+
+/** Of two requests for one mail the first counts. */
+export const request = (state: MailState, data: MailRequest): Decision<MailEvent> => ({
+  events: state === 'due' ? [{ type: 'MailRequested', data }] : [],
+});
 
 export interface MailOutcome {
   user_id: string;
@@ -17,20 +32,23 @@ export interface MailOutcome {
 }
 
 export function decide(state: MailState, { user_id, kind, dropped }: MailOutcome): Decision<MailEvent> {
-  if (state !== 'due') return { events: [] };
+  if (!isOpen(state)) return { events: [] };
   if (dropped === null) return { events: [{ type: 'MailSent', data: { user_id, kind } }] };
   return { events: [{ type: 'MailDropped', data: { user_id, kind, reason: dropped } }] };
 }
 
 export interface Mails {
-  stateOf(mail_id: string): Promise<MailState>;
+  isOpen(mail_id: string): Promise<boolean>;
+  request(mail_id: string, data: MailRequest, context: CommandContext): Promise<Done>;
   record(mail_id: string, outcome: MailOutcome, context: CommandContext): Promise<Done>;
 }
 
 export function openMails(log: EventStore): Mails {
   const aggregate = openAggregate<MailState, MailEvent>(log, { initial, evolve });
   return {
-    stateOf: async (mail_id) => (await aggregate.read(mailStream(mail_id))).state,
+    isOpen: async (mail_id) => isOpen((await aggregate.read(mailStream(mail_id))).state),
+    request: (mail_id, data, context) =>
+      aggregate.handle(mailStream(mail_id), context, (state) => request(state, data)),
     record: (mail_id, outcome, context) =>
       aggregate.handle(mailStream(mail_id), context, (state) => decide(state, outcome)),
   };

@@ -37,6 +37,8 @@ export const USER_EVENTS = {
   UsageLimitSet: event({ limit: Nullable(Count), reason }),
   /** The same, by the user. The lower one of both holds. */
   SpendingLimitSet: event({ limit: Nullable(Count) }),
+  /** Which mails about credits the user wants: below which balance (null: a tenth of the last grant; 0: never), and before credits expire. */
+  CreditMailsSet: event({ low_balance: Nullable(Count), expiring_credits: Type.Boolean() }),
   /** An administrator set the user's usage in a period to `usage`; the ledger had counted `counted` in it. */
   UsageSet: event({ period_start: Time, usage: Count, counted: Count, reason }),
   /** What administrators write of the user for each other; null for nothing. */
@@ -54,4 +56,7 @@ export const USER_EVENTS = {
 
 export type FingerprintRecorded = DataOf<typeof USER_EVENTS.FingerprintRecorded>;
 export type Fingerprint = Omit<FingerprintRecorded, 'recorded_at'>;
+export type CreditMails = DataOf<typeof USER_EVENTS.CreditMailsSet>;
+/** Of a user who has set nothing. */
+export const USUAL_CREDIT_MAILS: CreditMails = { low_balance: null, expiring_credits: true };
 export type UserEvent = EventsOf<typeof USER_EVENTS>;

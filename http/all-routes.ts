@@ -46,6 +46,7 @@ import * as adminAuditTrail from './users/admin-audit-trail.ts';
 import * as adminUserChanges from './users/admin-user-changes.ts';
 import * as adminUsers from './users/admin-users.ts';
 import * as apiKeys from './users/api-keys.ts';
+import * as creditMails from './users/credit-mails.ts';
 import * as identityWebhook from './users/identity-webhook.ts';
 import * as me from './users/me.ts';
 import * as myExport from './users/my-export.ts';
@@ -62,6 +63,7 @@ export const ALL_GROUPS: readonly Group[] = [
     analysis.group,
     domains.group,
     me.group,
+    creditMails.group,
     myExport.group,
     credits.group,
     ledgerHeads.group,

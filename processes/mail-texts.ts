@@ -1,13 +1,22 @@
-// The texts of the mails about payments, plans and reruns.
+// The texts of the mails about payments, plans, credits and reruns.
 import type { MailDocument, MailFacts } from '../readmodels/mails.ts';
 import type { Mail } from './mail.ts';
 
 type Text = Pick<Mail, 'subject' | 'text'>;
 
-export const mailOf = ({ kind, facts, created_at }: MailDocument): Text => TEXTS[kind](facts, dayOf(created_at));
+/** `account_url`: the console's page of the user's account. */
+export const mailOf = ({ kind, facts, created_at }: MailDocument, account_url: string): Text =>
+  TEXTS[kind](facts, { day: dayOf(created_at), time: minuteOf(created_at), account_url });
 
-const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, day: string) => Text> = {
-  receipt: ({ amount_cents = 0, credited_cents = 0, currency = '', credits = 0, plan, interval, until }, day) => ({
+interface Around {
+  /** Of the event that the mail is about, in UTC. */
+  day: string;
+  time: string;
+  account_url: string;
+}
+
+const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => Text> = {
+  receipt: ({ amount_cents = 0, credited_cents = 0, currency = '', credits = 0, plan, interval, until }, { day }) => ({
     subject: 'Your receipt',
     text: paragraphs(
       `We received your payment of ${money(amount_cents, currency)} on ${day}. Thank you.`,
@@ -18,7 +27,7 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, day: string) => Tex
         : `It brings ${count(credits)}, which never expire.`,
     ),
   }),
-  payment_failed: ({ until }, day) => ({
+  payment_failed: ({ until }, { day }) => ({
     subject: 'Your payment failed',
     text: paragraphs(
       `The payment for your plan failed on ${day}. Your plan goes on until ${until ? dayOf(until) : 'the end of its period'}.`,
@@ -47,9 +56,27 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, day: string) => Tex
       'The failed job stays as it is. Delete it to get back the credits that it did not use.',
     ),
   }),
+  low_balance: ({ credits = 0, below = 0 }, { time, account_url }) => ({
+    subject: 'Your credits are running low',
+    text: paragraphs(
+      `At ${time} you had ${count(credits)} left, which is less than ${below.toLocaleString('en')}.`,
+      'Each URL of a job costs one credit. A job that needs more than you have waits until you have more.',
+      `Your account, and whether and when we write to you about a low balance: ${account_url}`,
+    ),
+  }),
+  expiring_credits: ({ credits = 0, until = '' }, { time, account_url }) => ({
+    subject: `Credits of yours expire on ${dayOf(until)}`,
+    text: paragraphs(
+      `At ${time} you had ${count(credits)} that expire at ${minuteOf(until)}. Jobs that you start before then use these first.`,
+      'Your other credits stay as they are. A plan that is renewed brings new ones.',
+      `Your account, and whether we write to you before credits expire: ${account_url}`,
+    ),
+  }),
 };
 
 const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
 const money = (cents: number, currency: string) => `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
-const count = (credits: number) => `${credits.toLocaleString('en')} credits`;
+const count = (credits: number) => `${credits.toLocaleString('en')} ${credits === 1 ? 'credit' : 'credits'}`;
 const dayOf = (time: string) => time.slice(0, 10);
+/** Times of the log are in UTC. */
+const minuteOf = (time: string) => `${time.slice(11, 16)} UTC on ${dayOf(time)}`;

@@ -1,4 +1,4 @@
-// Sends the mails about payments, plans and reruns. The log says of each whether it was sent; a crash between the mail and its event sends it
+// Sends the mails about payments, plans, credits and reruns. The log says of each whether it was sent; a crash between the mail and its event sends it
 // again, under the same id. A mail that cannot be sent now is tried again, less and less often, until the server takes it or refuses its recipient.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Mails } from '../commands/mail.ts';
@@ -20,17 +20,20 @@ export interface MailsOptions {
   mails: Mails;
   mailer: Mailer;
   logger: Pick<ManagerLogger, 'warn'>;
+  /** The console's page of the user's account, for mails that lead there. */
+  account_url: string;
   context: (mail_id: string) => CommandContext;
   /** Mails in one pass, besides those that wait for their next attempt. Default 100. */
   at_once?: number;
 }
 
-export function mails({ log, mails, mailer, logger, context, at_once = AT_ONCE }: MailsOptions): AnyManager {
+export function mails(options: MailsOptions): AnyManager {
+  const { log, mails, mailer, logger, account_url, context, at_once = AT_ONCE } = options;
   /** Returns why the mail is dropped; null when it was sent. Throws when a retry may help. */
   async function send(document: MailDocument): Promise<string | null> {
     const to = await addressOf(document.user_id, log);
     if (to === null) return 'the user has no address';
-    const mail: Mail = { id: document._id, user_id: document.user_id, to, ...mailOf(document) };
+    const mail: Mail = { id: document._id, user_id: document.user_id, to, ...mailOf(document, account_url) };
     return mailer.send(mail);
   }
   return processManager({
@@ -47,7 +50,7 @@ export function mails({ log, mails, mailer, logger, context, at_once = AT_ONCE }
     async work(document) {
       const { _id: mail_id, user_id, kind } = document;
       // The read model may be behind the log.
-      if ((await mails.stateOf(mail_id)) !== 'due') return null;
+      if (!(await mails.isOpen(mail_id))) return null;
       const dropped = await send(document);
       if (dropped !== null)
         logger.warn({ mail_id, kind, reason: dropped }, 'a mail was dropped: nobody can receive it');

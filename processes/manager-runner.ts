@@ -98,9 +98,7 @@ export class ManagerRunner<Item extends Document, Together = undefined> {
   async #find(limit: number): Promise<Item[]> {
     const { finds, order, due_at, key } = this.#manager;
     const documents = this.#options.readmodels.collection(finds.in);
-    const where: Filter = due_at
-      ? { ...finds.where, [due_at.field]: { $lte: this.#dueBefore(due_at.after_ms) } }
-      : finds.where;
+    const where: Filter = due_at ? { ...finds.where, [due_at.field]: this.#dueNow(due_at) } : finds.where;
     const found = await firstOthers(documents, where, order, limit, this.#put_off, this.#keyOf);
     if (!key) return found;
     const by_key = new Map<string, Item>();
@@ -152,6 +150,11 @@ export class ManagerRunner<Item extends Document, Together = undefined> {
       ? Date.parse(item[due_at.field] as string) + due_at.after_ms
       : Date.parse(since?.(item) ?? '');
     return Number.isNaN(since_ms) ? 0 : Math.max(0, this.#options.now() - since_ms);
+  }
+
+  #dueNow({ after_ms, until_ms }: { after_ms: number; until_ms?: number }) {
+    const begun = { $lte: this.#dueBefore(after_ms) };
+    return until_ms === undefined ? begun : { ...begun, $gt: this.#dueBefore(until_ms) };
   }
 
   #dueBefore = (after_ms: number) => new Date(this.#options.now() - after_ms).toISOString();

@@ -13,6 +13,7 @@ import { endedJob, jobs } from '../readmodels/jobs/jobs.ts';
 import { billingDeadlines } from './billing-deadlines.ts';
 import { ceilings, completion } from './completion.ts';
 import { contextOf } from './context-of.ts';
+import { creditNoticesManagers } from './credit-notices.ts';
 import { domainChecks } from './domain-checks.ts';
 import { erasures } from './erasures.ts';
 import { mails } from './mails.ts';
@@ -31,7 +32,8 @@ const PROJECTED_MS = 1_000;
 
 export function managersOf(options: ManagingOptions): AnyManager[] {
   const { log, readmodels, job_commands, credits, blobs, mailer, logger, removals, now, steady, monotonic } = options;
-  const { results_days, trial_credits } = options;
+  const { results_days, trial_credits, expiring_credits_days, account_url } = options;
+  const mail_commands = openMails(log);
   const failed_purges = new PutOff(monotonic);
   const jobs_of_users = openDeleteJob(job_commands, credits, async (job_id, position) => {
     const job = (await readmodels.passed(position, PROJECTED_MS)) && (await readmodels.collection(jobs).get(job_id));
@@ -68,7 +70,11 @@ export function managersOf(options: ManagingOptions): AnyManager[] {
     ...(options.payments === null
       ? []
       : [sandboxPayments({ issues: openPaymentIssues(log), context: contextOf('sandbox-payments', now) })]),
-    mails({ log, mails: openMails(log), mailer, logger, context: contextOf('mails', now) }),
+    ...creditNoticesManagers({
+      ...{ readmodels, credits, mails: mail_commands, expiring_days: expiring_credits_days },
+      context: contextOf('credit-notices', steady),
+    }),
+    mails({ log, mails: mail_commands, mailer, logger, account_url, context: contextOf('mails', now) }),
     purging({ log, job_commands, blobs, removals, context: contextOf('purge', now), put_off: failed_purges }),
     ...(results_days === null
       ? []

@@ -57,6 +57,10 @@ export interface ProcessesOptions {
   payments: SubscriptionEnder | null;
   /** The credits of a trial; 0: no trials begin. */
   trial_credits: number;
+  /** Users are told so many days before their credits expire. */
+  expiring_credits_days: number;
+  /** The console's page of the user's account, for mails. */
+  account_url: string;
   logger: Logger;
   signal: AbortSignal;
   say?: ReportState;

@@ -25,8 +25,11 @@ export interface ProcessManager<Item extends Document, Together = undefined> {
   /** The field by which items are found, ascending. */
   order: keyof Item & string;
   work(item: Item, of: { together: Together; signal: AbortSignal; waits_ms: number }): Promise<Done> | Promise<void>;
-  /** The field that has the time of the work: an item is found `after_ms` later. Without it, the work is due at once. */
-  due_at?: { field: keyof Item & string; after_ms: number };
+  /**
+   * The field that has the time of the work: an item is found `after_ms` later, also before that time, and no longer than until `until_ms` after it.
+   * Without it, the work is due at once.
+   */
+  due_at?: { field: keyof Item & string; after_ms: number; until_ms?: number };
   /** Since when the item waits, in ISO 8601. Default: since this process first found it. */
   since?(item: Item): string | null;
   /** Items with one key wait together, where one of them fails. Default: its id. */

@@ -1,5 +1,6 @@
 // Every projection of the service, and who follows the log for it.
 import { type WorkerLogSettings, workerLogLimits } from '../readmodels/operations/worker-log.ts';
+import { creditNoticesProjection } from './billing/credit-notices.ts';
 import { creditsProjection } from './billing/credits.ts';
 import { ledgerTreeProjection } from './billing/ledger-tree.ts';
 import { paymentIssuesProjection } from './billing/payment-issues.ts';
@@ -55,6 +56,7 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
   sessionsProjection,
   paymentIssuesProjection,
   paymentsProjection,
+  creditNoticesProjection,
 ];
 
 /** Many small transactions cost more than a few large ones, and nobody waits for an entry of the worker log. */

@@ -8,7 +8,12 @@ import { readAll, replaceAll } from './slices.ts';
 
 type Page = Map<string, MailDocument>;
 type About = LogEvent<
-  'PaymentReceived' | 'SubscriptionPaymentFailed' | 'SubscriptionDowngraded' | 'TrialStarted' | 'JobCreated'
+  | 'PaymentReceived'
+  | 'SubscriptionPaymentFailed'
+  | 'SubscriptionDowngraded'
+  | 'TrialStarted'
+  | 'JobCreated'
+  | 'MailRequested'
 >;
 
 export const mailsProjection: Projection = projection({
@@ -42,6 +47,10 @@ export const mailsProjection: Projection = projection({
       const { owner_id, job_id, rerun_of, total_urls: urls, credits_allocated: credits } = event.data;
       owe(event, page, owner_id, 'job_rerun', { job_id, failed_job_id: rerun_of!, urls, credits });
     },
+    MailRequested(event, page) {
+      const { user_id, kind, ...facts } = event.data;
+      owe(event, page, user_id, kind, facts);
+    },
     MailSent: ({ stream }, page) => settle(stream, page, 'sent'),
     MailDropped: ({ stream }, page) => settle(stream, page, 'dropped'),
   },
@@ -51,7 +60,8 @@ export const mailsProjection: Projection = projection({
   },
 });
 
-const KINDS: Record<About['type'], MailKind> = {
+/** The events of other streams that a mail is about. */
+const KINDS: Record<Exclude<About['type'], 'MailRequested'>, MailKind> = {
   PaymentReceived: 'receipt',
   SubscriptionPaymentFailed: 'payment_failed',
   SubscriptionDowngraded: 'plan_ended',
@@ -59,7 +69,7 @@ const KINDS: Record<About['type'], MailKind> = {
   JobCreated: 'job_rerun',
 };
 
-const isAbout = (type: EventType): type is About['type'] => Object.hasOwn(KINDS, type);
+const isAbout = (type: EventType): type is keyof typeof KINDS => Object.hasOwn(KINDS, type);
 const isRerun = ({ data }: LogEvent<'JobCreated'>) => data.rerun_of !== undefined;
 
 function idOfMail(event: LogEvent): string {

@@ -1,4 +1,4 @@
-// The read model of mails about payments, plans and reruns: those that the processes still owe, and what became of the others.
+// The read model of mails about payments, plans, credits and reruns: those that the processes still owe, and what became of the others.
 import type { MailKind } from '../events/mail.ts';
 import type { BillingInterval, PlanName } from '../events/subscription.ts';
 import type { CollectionSpec, Document } from './documents.ts';
@@ -11,6 +11,8 @@ export interface MailFacts {
   credited_cents?: number;
   currency?: string;
   credits?: number;
+  /** The balance that was fallen below. */
+  below?: number;
   plan?: PlanName;
   interval?: BillingInterval;
   /** The job that runs the failed one again. */

@@ -27,6 +27,8 @@ export const MANAGERS = {
   'plan grace': { stands: 'unpaid plans do not end', late_after_ms: HOUR_MS },
   trials: { stands: 'trials do not begin', late_after_ms: HOUR_MS },
   'sandbox payments': { stands: 'payments of the sandbox are in no list', late_after_ms: HOUR_MS },
+  'low balances': { stands: 'nobody is told that credits run low', late_after_ms: HOUR_MS },
+  'expiring credits': { stands: 'nobody is told that credits will expire', late_after_ms: DAY_MS },
   mails: { stands: 'mails are not sent', late_after_ms: 2 * HOUR_MS },
   'ledger heads': { stands: 'the ledger gets no signed heads', late_after_ms: HOUR_MS },
   'ledger witness': { stands: 'the signed heads are not kept elsewhere', late_after_ms: HOUR_MS },

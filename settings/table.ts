@@ -297,6 +297,7 @@ export const SETTINGS = {
     10_000_000,
     'The credits of the month that the first completed job of an API key begins; with 0 it begins none.',
   ),
+  EXPIRING_CREDITS_DAYS: integer(7, 1, 90, 'How many days before credits expire their user gets a mail.'),
   WORKER_LOG_ENTRIES: integer(
     1_000_000,
     1,

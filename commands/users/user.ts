@@ -3,7 +3,13 @@
 import type { EventStore } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
 import type { UsageCorrection } from '../../events/usage.ts';
-import type { Fingerprint, UserEvent, WithheldReason } from '../../events/user.ts';
+import {
+  type CreditMails,
+  type Fingerprint,
+  USUAL_CREDIT_MAILS,
+  type UserEvent,
+  type WithheldReason,
+} from '../../events/user.ts';
 import {
   type Aggregate,
   type CommandContext,
@@ -29,6 +35,7 @@ export interface User {
   /** The most credits that the user's jobs may use in a period, by administrators and by the user; null for no limit. */
   usage_limit: number | null;
   spending_limit: number | null;
+  credit_mails: CreditMails;
   /** An administrator's correction of the usage that the ledger counts in one period. */
   usage_correction: UsageCorrection | null;
   /** What administrators wrote of the user. */
@@ -49,6 +56,7 @@ export const initial = (): User => ({
   bonus: 'pending',
   usage_limit: null,
   spending_limit: null,
+  credit_mails: USUAL_CREDIT_MAILS,
   usage_correction: null,
   notes: null,
   is_starred: false,
@@ -74,6 +82,7 @@ export const evolve = evolveBy<User, UserEvent>({
   SignupBonusWithheld: (user, { reason }) => ({ ...user, bonus: reason }),
   UsageLimitSet: (user, { limit }) => ({ ...user, usage_limit: limit }),
   SpendingLimitSet: (user, { limit }) => ({ ...user, spending_limit: limit }),
+  CreditMailsSet: (user, credit_mails) => ({ ...user, credit_mails }),
   UsageSet: (user, { period_start, usage, counted }) => ({
     ...user,
     usage_correction: { period_start, added: usage - counted },
@@ -190,6 +199,14 @@ export function limitUsage(
 export function limitSpending(user: Readonly<User>, limit: number | null): Decision<UserEvent> {
   if (isErased(user)) return ERASED;
   return { events: user.spending_limit === limit ? [] : [{ type: 'SpendingLimitSet', data: { limit } }] };
+}
+
+/** Sets which mails about credits the user wants. */
+export function chooseCreditMails(user: Readonly<User>, chosen: CreditMails): Decision<UserEvent> {
+  if (isErased(user)) return ERASED;
+  const { low_balance, expiring_credits } = user.credit_mails;
+  const is_so = chosen.low_balance === low_balance && chosen.expiring_credits === expiring_credits;
+  return { events: is_so ? [] : [{ type: 'CreditMailsSet', data: chosen }] };
 }
 
 /** Sets a user's usage in the period; `counted` is what the ledger has counted in it. */

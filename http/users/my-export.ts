@@ -51,7 +51,7 @@ const LISTS = {
   sessions: list('The browsers that are signed in as you.'),
   webhook_endpoints: list('Your webhook endpoints, without their secrets.'),
   webhook_deliveries: list('What the service sent to them, and their answers.'),
-  mails: list('The mails about payments, plans and reruns: what each was about, and whether it was sent.'),
+  mails: list('The mails about payments, plans, credits and reruns: what each was about, and whether it was sent.'),
   paywall_events: list('What the console reported of you.'),
   history: list('The events that the log keeps of your account, keys, endpoints and subscriptions.'),
 };

@@ -37,7 +37,7 @@ export const growthProjection: Projection = projection({
   covers: ['user'],
   ignores: [
     ...(['UserUpdated', 'IdentityReported', 'SignupBonusApproved', 'SignupBonusWithheld'] as const),
-    ...(['UsageLimitSet', 'SpendingLimitSet', 'UsageSet'] as const),
+    ...(['UsageLimitSet', 'SpendingLimitSet', 'CreditMailsSet', 'UsageSet'] as const),
     ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
   ],
   async begin(open, events): Promise<Page> {

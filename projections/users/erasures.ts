@@ -10,7 +10,14 @@ export const erasuresProjection: Projection = projection({
   covers: ['user'],
   ignores: [
     ...(['UserRegistered', 'UserUpdated', 'IdentityReported', 'FingerprintRecorded'] as const),
-    ...(['SignupBonusApproved', 'SignupBonusWithheld', 'UsageLimitSet', 'SpendingLimitSet', 'UsageSet'] as const),
+    ...([
+      'SignupBonusApproved',
+      'SignupBonusWithheld',
+      'UsageLimitSet',
+      'SpendingLimitSet',
+      'CreditMailsSet',
+      'UsageSet',
+    ] as const),
     ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
   ],
   begin: (open) => open(erasures),

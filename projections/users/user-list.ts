@@ -36,7 +36,14 @@ export const userListProjection: Projection = projection({
   version: 2,
   collections: [userList, searchBlocks, userCounts],
   covers: ['user', 'credits', 'subscription'],
-  ignores: ['FingerprintRecorded', 'SignupBonusApproved', 'SpendingLimitSet', 'UsageSet', 'SessionsEnded'],
+  ignores: [
+    'FingerprintRecorded',
+    'SignupBonusApproved',
+    'SpendingLimitSet',
+    'CreditMailsSet',
+    'UsageSet',
+    'SessionsEnded',
+  ],
   async begin(open, events): Promise<Page> {
     const before = await readAll(await open(userList), events.map(userOf));
     const places = events.some(({ type }) => type === 'UserRegistered')

@@ -37,6 +37,7 @@ export const usersProjection: Projection = projection({
     })),
     UsageLimitSet: setOf(({ data: { limit } }) => ({ custom_limit: limit })),
     SpendingLimitSet: setOf(({ data: { limit } }) => ({ spending_limit: limit })),
+    CreditMailsSet: setOf(({ data: credit_mails }) => ({ credit_mails })),
     NotesUpdated: setOf(({ data: { notes } }) => ({ notes })),
     UserErased: setOf(({ metadata: { at } }) => ({ ...GONE, erased_at: at })),
     // A request that had begun before the erasure may have recorded something after it.

@@ -1,5 +1,5 @@
 // The read model of users: the profile that each sees, and what administrators decide by.
-import type { Fingerprint, WithheldReason } from '../../events/user.ts';
+import type { CreditMails, Fingerprint, WithheldReason } from '../../events/user.ts';
 import type { CollectionSpec, Document } from '../documents.ts';
 
 export interface UserDocument extends Document {
@@ -15,6 +15,8 @@ export interface UserDocument extends Document {
   custom_limit: number | null;
   /** The user's own; absent before the first. */
   spending_limit?: number | null;
+  /** Absent before the first choice. */
+  credit_mails?: CreditMails;
   /** What administrators wrote of the user. */
   notes: string | null;
   jobs_created: number;

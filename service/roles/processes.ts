@@ -68,6 +68,8 @@ export const run: RunRole = async (parts) => {
       backup_progress: openBackupProgress(documents),
       backup_retention: { keep: config.backup_keep, days: config.backup_keep_days },
       results_days: config.results_retention_days,
+      expiring_credits_days: config.expiring_credits_days,
+      account_url: `${config.public_url}/console/account`,
       listing,
       queue,
       logger,

@@ -73,7 +73,7 @@ export function idleContract(test: TestFn, name: string, open: (t: ExecutionCont
         credits: openCredits(processes.log),
         sender: { send: async () => t.fail('nothing is sent') as never, close() {} },
         webhook_key: Buffer.from('the key of tests'),
-        trial_credits: 50_000,
+        ...{ trial_credits: 50_000, expiring_credits_days: 7, account_url: 'https://urls.example/console/account' },
         payments: null,
         ledger_heads: null,
         ledger_audit: null,

@@ -14,6 +14,7 @@ import { commandContext, openTestStores, project, silent } from '../support/stor
 
 const NOW = Date.parse('2026-01-31T09:00:00.000Z');
 const at = new Date(NOW).toISOString();
+const ACCOUNT = 'https://urls.example/console/account';
 
 async function world(t: ExecutionContext) {
   const stores = await openTestStores(t);
@@ -34,14 +35,14 @@ async function world(t: ExecutionContext) {
     erase: async () => {},
     close() {},
   };
-  const stateOf = async (mail_id: string) => {
+  const isOpen = async (mail_id: string) => {
     if (damage.now) damage.ids.add(mail_id);
     if (damage.ids.has(mail_id)) throw new Error('the event is damaged');
-    return mails.stateOf(mail_id);
+    return mails.isOpen(mail_id);
   };
   const open = () =>
     passesOf(
-      sending({ log, mails: { ...mails, stateOf }, mailer, logger: silent, context, at_once: 3 }),
+      sending({ log, mails: { ...mails, isOpen }, mailer, logger: silent, account_url: ACCOUNT, context, at_once: 3 }),
       openReadModels(stores.documents),
       { logger: silent, now: () => clock.now, monotonic: () => clock.monotonic },
     );

@@ -55,6 +55,7 @@ test('a mail that was put off is not tried at once when its manager is started a
     ...{ results_days: null, backup_retention: { keep: 1, days: null }, blobs: { delete: async () => {} } as never },
     ...{ job_commands: openJobs(stores.log), credits: openCredits(stores.log), readmodels: failing },
     ...{ sender: { close() {} } as never, webhook_key: Buffer.from('key'), trial_credits: 0, payments: null },
+    ...{ expiring_credits_days: 7, account_url: 'https://urls.example/console/account' },
     ...{ ledger_heads: null, ledger_audit: null, leases: await openLeases(stores.documents) },
     mailer: {
       async send({ user_id }) {

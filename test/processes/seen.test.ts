@@ -44,6 +44,7 @@ const OF_COLLECTION: Readonly<Record<string, (filter: Filter) => ManagerName>> =
   credit_lots: () => 'credit expiry',
   subscriptions: ({ grace_until }) => (grace_until ? 'plan grace' : 'trials'),
   payments: () => 'sandbox payments',
+  credit_notices: ({ low_at }) => (low_at ? 'low balances' : 'expiring credits'),
   mails: () => 'mails',
   purges: () => 'purges',
 };
@@ -118,7 +119,7 @@ test('each process manager that fails for a minute is seen in all places, and se
       job_commands: openJobs(stores.log),
       credits: openCredits(stores.log),
       payments: { endSubscription: async () => {} },
-      trial_credits: 1,
+      ...{ trial_credits: 1, expiring_credits_days: 7, account_url: 'https://urls.example/console/account' },
     },
     ...{ sender: { close() {} } as never, webhook_key: Buffer.from('key') },
     mailer: { send: async () => null, erase: async () => {}, close() {} },

@@ -168,6 +168,7 @@ async function passLater(name: string, { log, documents }: TestStores): Promise<
   const options = {
     ...{ log, readmodels, job_commands, credits, removals: openRemovals(), logger: silent, monotonic },
     ...{ now: Date.now, steady: Date.now, results_days: null, trial_credits: 50, payments: null },
+    ...{ expiring_credits_days: 7, account_url: 'https://urls.example/console/account' },
     ...{ blobs: { delete: async () => {} }, mailer: { send: async () => null, erase: async () => {} } },
   } as unknown as ManagingOptions;
   const manager = managersOf(options).find((one) => one.name === name);

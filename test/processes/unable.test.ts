@@ -59,6 +59,7 @@ const processesOf =
       }),
       ...{ job_commands: openJobs(log), credits: openCredits(log) },
       ...{ sender: { close() {} } as never, webhook_key: Buffer.from('key'), trial_credits: 0, payments: null },
+      ...{ expiring_credits_days: 7, account_url: 'https://urls.example/console/account' },
       ...{ ledger_heads: null, ledger_audit: null, mailer: { send: cut, erase: cut, close() {} } },
     });
 

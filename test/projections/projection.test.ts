@@ -5,7 +5,7 @@ import { commandContext } from '../support/stores.ts';
 
 const OTHERS = [
   ...(['IdentityReported', 'FingerprintRecorded', 'SignupBonusApproved', 'SignupBonusWithheld'] as const),
-  ...(['UsageLimitSet', 'SpendingLimitSet', 'UsageSet', 'UserErased', 'UserForgotten'] as const),
+  ...(['UsageLimitSet', 'SpendingLimitSet', 'CreditMailsSet', 'UsageSet', 'UserErased', 'UserForgotten'] as const),
   ...(['UserNamed', 'UserRoleSeen', 'NotesUpdated', 'UserStarred', 'UserUnstarred', 'SessionsEnded'] as const),
 ] as const;
 

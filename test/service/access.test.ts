@@ -168,6 +168,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /users/me/credits': { access: 'user', status: 200 },
   'GET /users/me/credit-transactions': { access: 'user', status: 200 },
   'PUT /users/me/spending-limit': { access: 'user', status: 200, body: () => json({ limit: null }) },
+  'GET /users/me/credit-mails': { access: 'user', status: 200 },
+  'PUT /users/me/credit-mails': {
+    ...{ access: 'user', status: 200 },
+    body: () => json({ low_balance: null, expiring_credits: true }),
+  },
   'GET /users/me/payments': { access: 'user', status: 200 },
   'GET /users/me/payments/{payment_id}/document': { access: 'user', status: 404 },
   'GET /credits/packages': { access: 'none', status: 200 },

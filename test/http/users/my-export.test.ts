@@ -15,7 +15,7 @@ const LEFT_OUT = {
   'results of a job, which its own export has': ['results', 'job_stats', 'job_response_times', 'job_domains'],
   'made of the same events as what is in the file': [
     ...['user_list', 'user_search', 'growth_users', 'user_activity', 'paywall_users'],
-    ...['revenue_customers', 'revenue_payments', 'payments'],
+    ...['revenue_customers', 'revenue_payments', 'payments', 'credit_notices'],
   ],
   'steps that are not done yet': ['pending', 'purges', 'erasures'],
   'what administrators did, and have to decide': ['audit_trail', 'payment_issues'],

@@ -13,6 +13,7 @@ import { Form, TextField } from '../../ui/form.tsx';
 import { OtherPlans } from '../../ui/other-plans.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { bytes, counted, grouped, percent, Time } from '../../ui/values.tsx';
+import { CreditMails } from './credit-mails.tsx';
 import { Ledger } from './ledger.tsx';
 import { TRANSACTION_LABELS } from './transaction-types.ts';
 
@@ -45,6 +46,7 @@ export function Page() {
       <Usage me={me} />
       <Failure of={credits} />
       {credits.value && <Lots lots={credits.value.lots} />}
+      <CreditMails />
       <Ledger version={String(me.credit_balance)} />
     </>
   );
