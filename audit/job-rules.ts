@@ -14,6 +14,8 @@ import type { Spill, SpillMap } from './spill.ts';
 interface Reservation extends Taken, EntryOf {
   job_id: string;
   amount: number;
+  /** The API key with a limit of credits that asked for it. */
+  key_id?: string | undefined;
   state: 'open' | 'used' | 'voided';
 }
 
@@ -56,14 +58,16 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
   /** Jobs of test keys, until they are deleted: they cost nothing, and have no entries. */
   const of_tests: SpillMap<true> = spill.map('jobs_of_tests', in_memory);
 
-  function reserve({ reservation_id: id, reference_id: job_id, amount, parts }: CreditsReserved, of: EntryOf): void {
+  function reserve(entry: CreditsReserved, of: EntryOf): void {
+    const { reservation_id: id, reference_id: job_id, amount, parts, key_id } = entry;
     if (reservations.get(id)) say('reservation', of.place, `reservation ${id} comes twice`);
     const state = voided.get(id) ? 'voided' : 'open';
-    reservations.set(id, { ...of, job_id, amount: -amount, parts, state });
+    reservations.set(id, { ...of, job_id, amount: -amount, parts, key_id, state });
     voided.delete(id);
   }
 
-  function release({ reference_id: id, amount }: CreditsRefunded, { user_id, place }: EntryOf): Taken[] {
+  function release(entry: CreditsRefunded, { user_id, place }: EntryOf): Taken[] {
+    const { reference_id: id, amount } = entry;
     const reservation = reservations.get(id);
     if (!reservation || reservation.user_id !== user_id) {
       say('reservation', place, `reservation ${id}, which is released, is unknown or was resolved before`);
@@ -76,11 +80,13 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     if (reservation.amount !== amount) {
       say('reservation', place, `${amount} of the ${reservation.amount} of reservation ${id} are released`);
     }
+    holdKeys(entry, [reservation], place);
     reservations.delete(id);
     return [reservation];
   }
 
-  function refund({ reference_id: job_id, amount }: CreditsRefunded, { user_id, place }: EntryOf): Taken[] {
+  function refund(entry: CreditsRefunded, { user_id, place }: EntryOf): Taken[] {
+    const { reference_id: job_id, amount } = entry;
     const job = jobs.get(job_id);
     if (job === undefined) {
       say('refund', place, `job ${job_id} is unknown or was settled before`);
@@ -90,12 +96,28 @@ export function openJobRules(spill: Spill, in_memory: number, say: ReportFinding
     if (job.refunded !== null) say('refund', place, `job ${job_id} was refunded before`);
     if (job.end === null) say('refund', place, `job ${job_id} has not ended`);
     const taken = job.reservations.flatMap((id) => reservations.get(id) ?? []);
+    holdKeys(entry, taken, place);
     job.refunded = (job.refunded ?? 0) + amount;
     job.place = place;
     for (const id of job.reservations) reservations.delete(id);
     job.reservations = [];
     settleIfExact(job_id, job);
     return taken;
+  }
+
+  /** What goes back to API keys is what they had asked for, of the last reservations first. Services before the limits of keys named none. */
+  function holdKeys({ of_keys, amount }: CreditsRefunded, taken: readonly Reservation[], place: Place): void {
+    if (of_keys === undefined) return;
+    const right = new Map<string, number>();
+    let left = amount;
+    for (const { key_id, amount: reserved } of taken.toReversed()) {
+      const back = Math.min(reserved, left);
+      left -= back;
+      if (key_id !== undefined && back > 0) right.set(key_id, (right.get(key_id) ?? 0) + back);
+    }
+    const is_right = of_keys.length === right.size && of_keys.every((part) => right.get(part.key_id) === part.amount);
+    if (!is_right)
+      say('refund', place, `${JSON.stringify(of_keys)} go back to API keys, of ${JSON.stringify([...right])}`);
   }
 
   /** Whether the log shows that the job's credits add up. */

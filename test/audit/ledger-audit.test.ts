@@ -131,6 +131,12 @@ const CHANGES: [what: string, type: string, change: Change, rule: Rule][] = [
     (data) => ({ ...data, amount: 27, parts: [{ lot_id: 'purchase:pi-alice', amount: 27 }] }),
     'settlement',
   ],
+  [
+    'a refund to another key',
+    'CreditsRefunded',
+    (data) => ({ ...data, of_keys: [{ key_id: 'x', amount: 28 }] }),
+    'refund',
+  ],
   ['a job with more credits', 'JobCreated', (data) => ({ ...data, credits_allocated: 26 }), 'reservation'],
   ['a job with more URLs', 'JobCompleted', (data) => ({ ...data, completed_urls: 24 }), 'settlement'],
   ['fewer results', 'URLChecked', (data) => ({ ...data, response_times_ms: [1] }), 'settlement'],
@@ -153,6 +159,17 @@ test('a change is found although every hash was computed anew', async (t) => {
     const { found, report } = auditOf(forged);
     t.true(rulesOf(found).includes(rule), `${what}: ${JSON.stringify(found)}`);
     if (changed.stream.startsWith('credits-')) t.not(report.root_hash, clean.root_hash, what);
+  }
+});
+
+test('a reservation of another key is found by what goes back to keys, of a job and of none', async (t) => {
+  const events = await filled(t);
+  for (const [n, { type, data, position }] of events.entries()) {
+    if (type !== 'CreditsReserved' || !(data as { key_id?: string }).key_id) continue;
+    for (const key_id of ['x', undefined]) {
+      const { found } = auditOf(rehashed(events.with(n, { ...events[n]!, data: { ...(data as object), key_id } })));
+      t.true(found.length === 1 && found[0]!.position > position, `${n}: ${JSON.stringify(found)}`);
+    }
   }
 });
 

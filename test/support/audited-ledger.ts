@@ -4,13 +4,15 @@ import { openBilling } from '../../commands/billing/billing.ts';
 import { openJobs } from '../../commands/jobs/job.ts';
 import { recordChecks } from '../../commands/jobs/record-checks.ts';
 import { settleJob } from '../../commands/jobs/settle-job.ts';
-import { openCredits } from '../../commands/ledger/credits.ts';
+import { type LimitedKey, openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { JobCreated } from '../../events/job.ts';
 import { FOUND } from './behind.ts';
 import { commandContext } from './stores.ts';
 
 const BATCH = 10;
+/** The API key that asks for some of the jobs. */
+const KEY: LimitedKey = { key_id: 'key-1', credit_limit: 1_000 };
 
 export type JobEnd = 'completed' | 'cancelled' | 'failed' | 'running';
 
@@ -21,10 +23,10 @@ export function openFiller(log: EventStore, now = Date.parse('2026-01-31T09:00:0
   const at = new Date(now).toISOString();
   const context = () => commandContext(now);
 
-  async function job(user_id: string, urls: number, checked: number, end: JobEnd): Promise<string> {
+  async function job(user_id: string, urls: number, checked: number, end: JobEnd, key?: LimitedKey): Promise<string> {
     const job_id = randomUUID();
     const reservation_id = `${job_id}:0`;
-    await credits.run(user_id, { type: 'reserve', reservation_id, job_id, up_to: urls }, context());
+    await credits.run(user_id, { type: 'reserve', reservation_id, job_id, up_to: urls, key }, context());
     const created: JobCreated = {
       ...{ job_id, owner_id: user_id, owner_email: null, source: 'api', total_urls: urls, batch_size: BATCH },
       ...{ credits_allocated: urls, reservation_id, duplicates_removed: 0, invalid_urls_rejected: 0 },
@@ -70,7 +72,7 @@ export function openFiller(log: EventStore, now = Date.parse('2026-01-31T09:00:0
     async abandon(user_id: string): Promise<void> {
       const job_id = randomUUID();
       const reservation_id = `${job_id}:0`;
-      await credits.run(user_id, { type: 'reserve', reservation_id, job_id, up_to: 5 }, context());
+      await credits.run(user_id, { type: 'reserve', reservation_id, job_id, up_to: 5, key: KEY }, context());
       await jobs.run(job_id, { type: 'voidReservation', reservation_id }, context());
       await credits.run(user_id, { type: 'release', reservation_id }, context());
     },
@@ -83,7 +85,7 @@ export async function fillLedger(log: EventStore, now?: number): Promise<void> {
   for (const user_id of ['alice', 'bob']) {
     await filler.buy(user_id, `pi-${user_id}`, 1_000);
     await filler.job(user_id, 25, 25, 'completed');
-    const cancelled = await filler.job(user_id, 40, 12, 'cancelled');
+    const cancelled = await filler.job(user_id, 40, 12, 'cancelled', KEY);
     await filler.settle(user_id, cancelled, 40, 12);
     const failed = await filler.job(user_id, 30, 10, 'failed');
     await filler.settle(user_id, failed, 30, 10);
