@@ -165,10 +165,10 @@ test('a change is found although every hash was computed anew', async (t) => {
 test('a reservation of another key is found by what goes back to keys, of a job and of none', async (t) => {
   const events = await filled(t);
   for (const [n, { type, data, position }] of events.entries()) {
-    if (type !== 'CreditsReserved' || !(data as { key_id?: string }).key_id) continue;
+    if (type !== 'CreditsReserved' || !Object.hasOwn(data as object, 'key_id')) continue;
     for (const key_id of ['x', undefined]) {
       const { found } = auditOf(rehashed(events.with(n, { ...events[n]!, data: { ...(data as object), key_id } })));
-      t.true(found.length === 1 && found[0]!.position > position, `${n}: ${JSON.stringify(found)}`);
+      t.true(found.length === 1 && found[0]!.position! > position, `${n}: ${JSON.stringify(found)}`);
     }
   }
 });
