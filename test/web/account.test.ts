@@ -27,6 +27,24 @@ test('credits that are bought are in the balance, its lots and the ledger', asyn
   await assertAccessible(t, page);
 });
 
+test('the account says which mails about credits come, and keeps the choice', async (t) => {
+  const page = await service.open(t, '/account', { user: newUser() });
+  const mails = page.getByRole('region', { name: 'Mails about your credits' });
+  await mails.getByLabel('Low is below so many credits').fill('250');
+  await mails.getByLabel('before credits expire').uncheck();
+  await assertAccessible(t, page);
+  await mails.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await page.reload();
+  t.is(await mails.getByLabel('Low is below so many credits').inputValue(), '250');
+  t.false(await mails.getByLabel('before credits expire').isChecked());
+  await mails.getByLabel('when my balance is low').uncheck();
+  await mails.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  await page.reload();
+  t.false(await mails.getByLabel('when my balance is low').isChecked());
+});
+
 test('a checkout that is declined leads back to what can be bought', async (t) => {
   const page = await service.open(t, '/account/buy', { user: newUser() });
   await page.getByRole('button', { name: 'Buy 5,000 credits' }).click();

@@ -25,7 +25,7 @@ function Choice({ of }: { of: AnswerOf<'GET /users/me/credit-mails'> }) {
     }
   });
   return (
-    <section class="card">
+    <section class="card" aria-label="Mails about your credits">
       <h2>Mails about your credits</h2>
       <Form class="filters" onSubmit={() => void save.run()}>
         <Check label="Write to me when my balance is low" is_on={low} set={setLow} />
