@@ -12,7 +12,7 @@ const STEPS = [
   'node .ci/lint-openapi.ts',
   'biome check --error-on-warnings .',
   'node .ci/linear-expressions.ts',
-  'node .ci/event-catalogue.ts',
+  'node .ci/event-catalogue.ts && node .ci/kept-documents.ts',
   'node .ci/client-models.ts',
 ];
 

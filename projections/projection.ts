@@ -2,7 +2,7 @@
 // own, so that the same events make the same documents whenever it runs.
 import type { RecordedEvent } from '../events/event-store.ts';
 import { type Category, type EventType, type EventTypeOf, type LogEvent, VOCABULARY } from '../events/vocabulary.ts';
-import type { Collection, CollectionSpec, Document, Reading } from '../readmodels/documents.ts';
+import type { Collection, CollectionSpec, Document, Reading, ReadModelSpec } from '../readmodels/documents.ts';
 import type { Difference } from '../readmodels/projection-state.ts';
 import type { UrlsOf } from './jobs/checked-urls.ts';
 import { type Inserts, insertInside } from './projector/insert.ts';
@@ -27,7 +27,7 @@ interface ProjectionFacts {
    */
   readonly version: number;
   // biome-ignore lint/suspicious/noExplicitAny: each collection has its own document type
-  readonly collections: readonly CollectionSpec<any>[];
+  readonly collections: readonly ReadModelSpec<any>[];
   /** Fields that depend on how the events were split into transactions: a comparison of documents leaves them out. */
   readonly incidental?: readonly string[];
   /** Where one log can make different documents: compares what they mean instead. Returns the number of rebuilt documents. */

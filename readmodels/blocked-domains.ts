@@ -1,6 +1,6 @@
 // The read model of the blocklist: one document for each domain, and one with the list's version, for caches in memory.
 import type { Position } from '../events/event-store.ts';
-import type { Collection, CollectionSpec, Document } from './documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec } from './documents.ts';
 import { type Page, type Paging, pageOf } from './pages.ts';
 
 /** `_id` is the domain. */
@@ -12,8 +12,9 @@ export interface BlockedDomainDocument extends Document {
   added_at: string;
 }
 
-export const blockedDomains: CollectionSpec<BlockedDomainDocument> = {
+export const blockedDomains: ReadModelSpec<BlockedDomainDocument> = {
   name: 'blocked_domains',
+  ...kept('under 1 kB an entry', 'when an administrator deletes it', 'none'),
   fields: { added_at: 'string', reason: 'string', block_type: 'string' },
   indexes: [{ fields: { added_at: 1 } }],
 };
@@ -23,8 +24,9 @@ export interface BlocklistVersionDocument extends Document {
   position: Position;
 }
 
-export const blocklistVersion: CollectionSpec<BlocklistVersionDocument> = {
+export const blocklistVersion: ReadModelSpec<BlocklistVersionDocument> = {
   name: 'blocklist_version',
+  ...kept('100', 'never', 'none'),
   fields: {},
   indexes: [],
 };

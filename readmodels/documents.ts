@@ -19,6 +19,33 @@ export interface CollectionSpec<T extends Document> {
   readonly type?: T;
 }
 
+/** What a read model has of single persons, and why the file of a person's data may leave it out. */
+export const PERSONAL = {
+  none: 'nothing of a single person',
+  in_file: 'the file has it',
+  of_results: 'results of a job, which its own export has',
+  derived: 'made of the same events as what is in the file',
+  unfinished: 'steps that are not done yet',
+  administration: 'what administrators did, and have to decide',
+} as const;
+
+type Personal = keyof typeof PERSONAL;
+
+/**
+ * What a document takes on the embedded stores and when it goes, as the table for operators says it, and what it has of a person.
+ * @example kept('380 a domain', 'never', 'none') // { kept: { bytes: '380 a domain', until: 'never' }, personal: 'none' }
+ */
+export const kept = (bytes: string, until: string, personal: Personal) => ({ kept: { bytes, until }, personal });
+
+/** A collection that a projection makes of the log. */
+export interface ReadModelSpec<T extends Document> extends CollectionSpec<T>, Readonly<ReturnType<typeof kept>> {}
+
+/** A read model whose documents are read by their ids. */
+export const readById = <T extends Document>(name: string, of: ReturnType<typeof kept>): ReadModelSpec<T> => ({
+  ...{ name, fields: {}, indexes: [] },
+  ...of,
+});
+
 export interface IndexSpec {
   /** In order; 1 ascending, -1 descending. */
   readonly fields: { readonly [path: string]: 1 | -1 };

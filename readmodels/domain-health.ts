@@ -1,6 +1,6 @@
 // The read model of domains: one document for each domain, with the results of its URLs counted over all ended jobs.
 import type { FoundOfDomain } from '../events/domain-checks.ts';
-import type { Collection, CollectionSpec, Document, Filter, Sort } from './documents.ts';
+import { type Collection, type Document, type Filter, kept, type ReadModelSpec, type Sort } from './documents.ts';
 import { type Page, type Paging, pageOf } from './pages.ts';
 
 /** `_id` is the domain. */
@@ -11,8 +11,9 @@ export interface DomainHealthDocument extends Document, Omit<FoundOfDomain, 'dom
   avg_response_time_ms: number | null;
 }
 
-export const domainHealth: CollectionSpec<DomainHealthDocument> = {
+export const domainHealth: ReadModelSpec<DomainHealthDocument> = {
   name: 'domain_health',
+  ...kept('380 a domain', 'never', 'none'),
   fields: {
     checks: 'number',
     failures: 'number',

@@ -1,5 +1,5 @@
 // The read models of the ledger's Merkle tree: its leaves with the nodes above them, and its signed heads.
-import type { CollectionSpec, Document } from './documents.ts';
+import { type Document, kept, type ReadModelSpec, readById } from './documents.ts';
 
 /** A ledger entry as a leaf. `_id` is of its index: `leafId`. */
 export interface LeafDocument extends Document {
@@ -10,8 +10,9 @@ export interface LeafDocument extends Document {
   hashes: string[];
 }
 
-export const ledgerLeaves: CollectionSpec<LeafDocument> = {
+export const ledgerLeaves: ReadModelSpec<LeafDocument> = {
   name: 'ledger_leaves',
+  ...kept('350 an entry', 'never', 'none'),
   fields: { entry: 'string' },
   indexes: [{ fields: { entry: 1 } }],
 };
@@ -27,7 +28,7 @@ export interface TreeDocument extends Document {
   /** See `GrowingTree.frontier`. */
   frontier: string[];
 }
-export const ledgerTree: CollectionSpec<TreeDocument> = { name: 'ledger_tree', fields: {}, indexes: [] };
+export const ledgerTree = readById<TreeDocument>('ledger_tree', kept('1 kB', 'never', 'none'));
 export const TREE_ID = 'tree';
 
 /** A signed head. `_id`: `headId`. */
@@ -46,8 +47,9 @@ export interface HeadDocument extends Document {
 export const headId = (tree_size: number, billing_size: number | undefined): string =>
   billing_size === undefined ? leafId(tree_size) : `${leafId(tree_size)}.${leafId(billing_size)}`;
 
-export const ledgerHeads: CollectionSpec<HeadDocument> = {
+export const ledgerHeads: ReadModelSpec<HeadDocument> = {
   name: 'ledger_heads',
+  ...kept('1 kB a signed head', 'never', 'none'),
   fields: { tree_size: 'number' },
   indexes: [{ fields: { tree_size: -1 } }],
 };

@@ -1,7 +1,7 @@
 // The read model of mails about payments, plans, credits and reruns: those that the processes still owe, and what became of the others.
 import type { MailKind } from '../events/mail.ts';
 import type { BillingInterval, PlanName } from '../events/subscription.ts';
-import type { CollectionSpec, Document } from './documents.ts';
+import { type Document, kept, type ReadModelSpec } from './documents.ts';
 
 /** The facts that the text is made of; those that its kind has. */
 export interface MailFacts {
@@ -33,8 +33,9 @@ export interface MailDocument extends Document {
   created_at: string;
 }
 
-export const mails: CollectionSpec<MailDocument> = {
+export const mails: ReadModelSpec<MailDocument> = {
   name: 'mails',
+  ...kept('200 a mail', 'never', 'in_file'),
   fields: { user_id: 'string', status: 'string', created_at: 'string' },
   indexes: [{ fields: { status: 1, created_at: 1 } }, { fields: { user_id: 1, created_at: 1 } }],
 };

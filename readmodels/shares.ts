@@ -1,5 +1,5 @@
 // The read model of shares: a job's owner lists them, and a visitor's token leads to one.
-import type { CollectionSpec, Document } from './documents.ts';
+import { type Document, kept, type ReadModelSpec } from './documents.ts';
 
 /** `_id` is the SHA-256 of the token, hex. It is deleted with its job. */
 export interface ShareDocument extends Document {
@@ -11,8 +11,9 @@ export interface ShareDocument extends Document {
   last_used_at: string | null;
 }
 
-export const shares: CollectionSpec<ShareDocument> = {
+export const shares: ReadModelSpec<ShareDocument> = {
   name: 'shares',
+  ...kept('under 1 kB a link', 'with the job', 'in_file'),
   fields: { job_id: 'string', created_at: 'string', revoked_at: 'string' },
   indexes: [{ fields: { job_id: 1, created_at: -1 } }],
 };

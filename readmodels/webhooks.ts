@@ -7,7 +7,7 @@ import type {
   WebhookEvent,
   WebhookEventType,
 } from '../events/webhook.ts';
-import type { CollectionSpec, Document } from './documents.ts';
+import { type Document, kept, type ReadModelSpec } from './documents.ts';
 
 /** Deleting an endpoint deletes this document and the endpoint's deliveries. */
 export interface WebhookEndpointDocument extends Document {
@@ -28,8 +28,9 @@ export interface WebhookEndpointDocument extends Document {
   due: 'disable_gone' | 'disable_failing' | 'notice' | null;
 }
 
-export const webhookEndpoints: CollectionSpec<WebhookEndpointDocument> = {
+export const webhookEndpoints: ReadModelSpec<WebhookEndpointDocument> = {
   name: 'webhook_endpoints',
+  ...kept('under 1 kB an endpoint', 'when its owner deletes it', 'in_file'),
   fields: { user_id: 'string', status: 'string', created_at: 'string', due: 'string' },
   indexes: [{ fields: { user_id: 1, created_at: -1 } }, { fields: { due: 1 } }],
 };
@@ -52,8 +53,9 @@ export interface WebhookDeliveryDocument extends Document {
 
 export const KEPT_ATTEMPTS = 20;
 
-export const webhookDeliveries: CollectionSpec<WebhookDeliveryDocument> = {
+export const webhookDeliveries: ReadModelSpec<WebhookDeliveryDocument> = {
   name: 'webhook_deliveries',
+  ...kept('under 1 kB a delivery, which keeps its last 20 attempts', 'with the endpoint', 'in_file'),
   fields: { endpoint_id: 'string', status: 'string', created_at: 'string', next_attempt_at: 'string' },
   indexes: [
     { fields: { next_attempt_at: 1, endpoint_id: 1 } },

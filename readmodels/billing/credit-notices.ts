@@ -1,6 +1,6 @@
 // The read model of mails about credits that are to be requested: which balances have fallen, and which credits expire.
 import type { CreditMails } from '../../events/user.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** Credits that expire. */
 export interface ExpiringLot {
@@ -30,8 +30,9 @@ export interface CreditNoticesDocument extends Document {
   expiring_at: string | null;
 }
 
-export const creditNotices: CollectionSpec<CreditNoticesDocument> = {
+export const creditNotices: ReadModelSpec<CreditNoticesDocument> = {
   name: 'credit_notices',
+  ...kept('300 a user, and 80 for each grant that expires', 'never', 'derived'),
   fields: { low_at: 'string', expiring_at: 'string' },
   indexes: [{ fields: { low_at: 1 } }, { fields: { expiring_at: 1 } }],
 };

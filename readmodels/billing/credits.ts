@@ -1,7 +1,7 @@
 // The read models of credits: each user's balance, the lots that it consists of, and the transactions behind it.
 import type { TransactionType } from '../../events/credits.ts';
 import { correctedUsage, type Usage, type UsageCorrection, usageAt } from '../../events/usage.ts';
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec, readById } from '../documents.ts';
 
 export interface BalanceDocument extends Document {
   /** `_id` is the user's id. */
@@ -16,7 +16,7 @@ export interface BalanceDocument extends Document {
   usage_correction: UsageCorrection | null;
 }
 
-export const balances: CollectionSpec<BalanceDocument> = { name: 'balances', fields: {}, indexes: [] };
+export const balances = readById<BalanceDocument>('balances', kept('290 a user', 'never', 'in_file'));
 
 /** The credits of one grant. `_id` is of the user and the lot. */
 export interface LotDocument extends Document {
@@ -34,8 +34,9 @@ export interface LotDocument extends Document {
   created_at: string;
 }
 
-export const creditLots: CollectionSpec<LotDocument> = {
+export const creditLots: ReadModelSpec<LotDocument> = {
   name: 'credit_lots',
+  ...kept('300 a grant', 'never', 'in_file'),
   fields: { user_id: 'string', remaining: 'number', created_at: 'string', due_at: 'string' },
   indexes: [{ fields: { user_id: 1, created_at: 1 } }, { fields: { due_at: 1 } }],
 };
@@ -54,8 +55,9 @@ export interface TransactionDocument extends Document {
   created_at: string;
 }
 
-export const transactions: CollectionSpec<TransactionDocument> = {
+export const transactions: ReadModelSpec<TransactionDocument> = {
   name: 'transactions',
+  ...kept('340 an entry', 'never', 'in_file'),
   fields: { user_id: 'string', number: 'number', transaction_type: 'string' },
   indexes: [{ fields: { user_id: 1, number: -1 } }, { fields: { user_id: 1, transaction_type: 1, number: -1 } }],
 };

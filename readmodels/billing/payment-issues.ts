@@ -1,6 +1,6 @@
 // The read model of what a person has to decide about money.
 import type { IssueReason } from '../../events/payment-issue.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** `_id` is the issue's id. */
 export interface PaymentIssueDocument extends Document {
@@ -16,8 +16,9 @@ export interface PaymentIssueDocument extends Document {
   note: string | null;
 }
 
-export const paymentIssues: CollectionSpec<PaymentIssueDocument> = {
+export const paymentIssues: ReadModelSpec<PaymentIssueDocument> = {
   name: 'payment_issues',
+  ...kept('400 an issue', 'never', 'administration'),
   fields: { status: 'string', raised_at: 'string' },
   indexes: [{ fields: { status: 1, raised_at: -1 } }, { fields: { raised_at: -1 } }],
 };

@@ -1,7 +1,7 @@
 // The read model of payments: what each user paid, and what went back.
 import type { PaymentProviderName, ReversalKind } from '../../events/payment.ts';
 import type { BillingInterval, PlanName } from '../../events/subscription.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** `_id` is the payment's id. */
 export interface PaymentDocument extends Document {
@@ -28,8 +28,9 @@ export interface PaymentDocument extends Document {
   lifted: { reversal_id: string; at: string }[];
 }
 
-export const payments: CollectionSpec<PaymentDocument> = {
+export const payments: ReadModelSpec<PaymentDocument> = {
   name: 'payments',
+  ...kept('500 a payment', 'never', 'derived'),
   fields: { user_id: 'string', paid_at: 'string', is_sandbox_untold: 'boolean' },
   indexes: [{ fields: { user_id: 1, paid_at: -1, _id: -1 } }, { fields: { is_sandbox_untold: 1 } }],
 };

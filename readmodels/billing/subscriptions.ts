@@ -5,7 +5,7 @@ import {
   type SubscriptionState,
   subscriptionAt,
 } from '../../events/subscription-state.ts';
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** `_id` is the user's id. */
 export interface SubscriptionDocument extends Document, SubscriptionState {
@@ -21,8 +21,9 @@ export interface SubscriptionDocument extends Document, SubscriptionState {
   bonus: 'approved' | 'withheld' | null;
 }
 
-export const subscriptions: CollectionSpec<SubscriptionDocument> = {
+export const subscriptions: ReadModelSpec<SubscriptionDocument> = {
   name: 'subscriptions',
+  ...kept('200 a user, 600 with a plan', 'never', 'in_file'),
   fields: { grace_until: 'string', is_trial_due: 'boolean' },
   indexes: [{ fields: { grace_until: 1 } }, { fields: { is_trial_due: 1 } }],
 };

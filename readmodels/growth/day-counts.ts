@@ -1,6 +1,6 @@
 // Counters by day, and their sums by month: what a figure costs grows with the days that it is of, and not with users or jobs.
 
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, readById } from '../documents.ts';
 import { type Days, eachDay, monthOf } from './calendar.ts';
 
 /** `_id` is `day/2026-01-31`, or `month/2026-01` for the sums of its days. A counter that is absent is 0. */
@@ -8,7 +8,7 @@ export interface DayCountsDocument extends Document {
   n: Record<string, number>;
 }
 
-export const dayCounts = (name: string): CollectionSpec<DayCountsDocument> => ({ name, fields: {}, indexes: [] });
+export const dayCounts = readById<DayCountsDocument>;
 export const idOfDay = (day: string) => `day/${day}`;
 export const idOfMonth = (month: string) => `month/${month}`;
 

@@ -1,6 +1,6 @@
 // The read model of growth notes.
 
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec } from '../documents.ts';
 import type { Days } from './calendar.ts';
 
 export interface GrowthNoteDocument extends Document {
@@ -11,8 +11,9 @@ export interface GrowthNoteDocument extends Document {
   /** The actor of the command, such as `admin:root`. */
   added_by: string;
 }
-export const growthNotes: CollectionSpec<GrowthNoteDocument> = {
+export const growthNotes: ReadModelSpec<GrowthNoteDocument> = {
   name: 'growth_notes',
+  ...kept('under 1 kB a note', 'when it is deleted', 'none'),
   fields: { date: 'string', added_at: 'string' },
   indexes: [{ fields: { date: -1, added_at: -1 } }],
 };

@@ -1,6 +1,6 @@
 // The read models of users, jobs and their activity: counters by day, a table of monthly cohorts, and one small document for each user.
 
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec, readById } from '../documents.ts';
 import { addMonths, type Days, eachDay, monthOf, monthsBetween } from './calendar.ts';
 import { type Counted, dayCounts, levelsOf, totalOf } from './day-counts.ts';
 
@@ -28,7 +28,7 @@ export const GROWTH = {
   /** The users who signed up on this day and have taken the step since. */
   reached: (step: FunnelStep) => `reached_${step}`,
 } as const;
-export const growthCounts = dayCounts('growth_counts');
+export const growthCounts = dayCounts('growth_counts', kept('300 a day', 'never', 'none'));
 
 /** What decides whether an event of a user counts anew. */
 export interface GrowthUserDocument extends Document {
@@ -38,7 +38,10 @@ export interface GrowthUserDocument extends Document {
   /** The active days of the last two months before the last one, as numbers of `numberOf`, rising. */
   active_days: number[];
 }
-export const growthUsers: CollectionSpec<GrowthUserDocument> = { name: 'growth_users', fields: {}, indexes: [] };
+export const growthUsers = readById<GrowthUserDocument>(
+  'growth_users',
+  kept('at most 500 a user', "with the user's erasure", 'derived'),
+);
 
 /** The users who signed up in one month. `_id` is the month. */
 export interface CohortDocument extends Document {
@@ -46,7 +49,10 @@ export interface CohortDocument extends Document {
   /** By month, the users who were active in it. */
   active?: Record<string, number>;
 }
-export const cohorts: CollectionSpec<CohortDocument> = { name: 'growth_cohorts', fields: {}, indexes: [] };
+export const cohorts = readById<CohortDocument>(
+  'growth_cohorts',
+  kept('40 for each month of each cohort', 'never', 'none'),
+);
 
 /** The jobs of one user in one month. `_id` is `{month}/{user_id}`. */
 export interface UserActivityDocument extends Document {
@@ -55,8 +61,9 @@ export interface UserActivityDocument extends Document {
   /** By day of the month, such as `05`. */
   jobs: Record<string, number>;
 }
-export const userActivity: CollectionSpec<UserActivityDocument> = {
+export const userActivity: ReadModelSpec<UserActivityDocument> = {
   name: 'user_activity',
+  ...kept('150 for each month with a job', "with the user's erasure", 'derived'),
   fields: { user_id: 'string', month: 'string' },
   indexes: [{ fields: { user_id: 1, month: 1 } }],
 };

@@ -1,7 +1,7 @@
 // The read models of the paywall: counters by day, and who saw it. A user's last days place the user in exactly one day of each counter,
 // so that each counts once in any period that ends today.
 
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec } from '../documents.ts';
 import type { Page, Paging } from '../pages.ts';
 import { dayCounts } from './day-counts.ts';
 
@@ -18,7 +18,7 @@ export const PAYWALL = {
   /** Payments of users who had met the paywall before. */
   payments: 'payments',
 } as const;
-export const paywallCounts = dayCounts('paywall_counts');
+export const paywallCounts = dayCounts('paywall_counts', kept('300 a day', 'never', 'none'));
 
 /** The name of an event by which the console says that it showed the paywall; any other, such as a click, is no view. */
 export const isView = (event: string): boolean =>
@@ -34,8 +34,9 @@ export interface PaywallUserDocument extends Document {
   /** The user's last payment after they met the paywall; null for none. */
   converted_at: string | null;
 }
-export const paywallUsers: CollectionSpec<PaywallUserDocument> = {
+export const paywallUsers: ReadModelSpec<PaywallUserDocument> = {
   name: 'paywall_users',
+  ...kept('200 a user at the paywall', "with the user's erasure", 'derived'),
   fields: { last_seen_at: 'string' },
   indexes: [{ fields: { last_seen_at: -1 } }],
 };

@@ -1,5 +1,5 @@
 // The read model of what agencies and the console reported.
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** `user_id` for a paywall event, `agency_id` for an agency's. */
 export interface ReportedEventDocument extends Document {
@@ -14,8 +14,9 @@ export interface ReportedEventDocument extends Document {
   received_at: string;
 }
 
-export const reportedEvents: CollectionSpec<ReportedEventDocument> = {
+export const reportedEvents: ReadModelSpec<ReportedEventDocument> = {
   name: 'intake_events',
+  ...kept('300 an event, and its properties', "never; a user's with the erasure", 'in_file'),
   fields: { kind: 'string', user_id: 'string', received_at: 'string' },
   indexes: [{ fields: { kind: 1, received_at: -1 } }, { fields: { user_id: 1, received_at: -1 } }],
 };

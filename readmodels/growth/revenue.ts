@@ -1,6 +1,6 @@
 // The read models of money: counters by day for each currency, and the facts of payments and subscriptions that they follow from.
 import type { ReversalKind } from '../../events/payment.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 import { type Counted, dayCounts, levelsOf, sumOf, totalOf } from './day-counts.ts';
 import { shareOf } from './growth.ts';
 
@@ -21,7 +21,7 @@ export type RevenueName =
 
 /** Each currency is counted by itself. `currency`: ISO 4217 in lower case. */
 export const counterOf = (currency: string, name: RevenueName): string => `${currency}_${name}`;
-export const revenueCounts = dayCounts('revenue_counts');
+export const revenueCounts = dayCounts('revenue_counts', kept('300 a day and a month', 'never', 'none'));
 
 export interface PaymentFacts {
   received: {
@@ -39,8 +39,9 @@ export interface PaymentFacts {
 }
 /** `_id` is the payment's id. */
 export interface RevenuePaymentDocument extends Document, PaymentFacts {}
-export const revenuePayments: CollectionSpec<RevenuePaymentDocument> = {
+export const revenuePayments: ReadModelSpec<RevenuePaymentDocument> = {
   name: 'revenue_payments',
+  ...kept('150 a payment', 'never', 'derived'),
   fields: {},
   indexes: [],
 };
@@ -62,8 +63,9 @@ export interface RevenueCustomerDocument extends Document {
   /** Whether the erasure is done: nothing else is kept, and later news do not count. */
   is_forgotten: boolean;
 }
-export const revenueCustomers: CollectionSpec<RevenueCustomerDocument> = {
+export const revenueCustomers: ReadModelSpec<RevenueCustomerDocument> = {
   name: 'revenue_customers',
+  ...kept('200 a payment', 'never; that a user is erased stays', 'derived'),
   fields: {},
   indexes: [],
 };

@@ -8,7 +8,7 @@ import {
   type JobTable,
   type PauseReason,
 } from '../../events/job.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 import { type Done, leading } from './batch-progress.ts';
 
 export interface JobDocument extends Document {
@@ -63,8 +63,9 @@ export interface JobDocument extends Document {
   due: 'completion' | 'ceiling' | 'settlement' | 'domains' | null;
 }
 
-export const jobs: CollectionSpec<JobDocument> = {
+export const jobs: ReadModelSpec<JobDocument> = {
   name: 'jobs',
+  ...kept('1.2 kB a job', 'when the job is deleted; all but a summary when its results expire', 'in_file'),
   fields: {
     owner_id: 'string',
     owner_email: 'string',

@@ -1,6 +1,6 @@
 // The read model of work over two streams that has its first event alone.
 import type { HalfDone, SweptWork } from '../../events/two-streams.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 export interface PendingDocument extends Document, HalfDone {
   kind: SweptWork;
@@ -10,8 +10,9 @@ export interface PendingDocument extends Document, HalfDone {
   since: string;
 }
 
-export const pending: CollectionSpec<PendingDocument> = {
+export const pending: ReadModelSpec<PendingDocument> = {
   name: 'pending',
+  ...kept('under 1 kB a step', 'with the step', 'unfinished'),
   fields: { since: 'string' },
   indexes: [{ fields: { since: 1 } }],
 };

@@ -1,6 +1,6 @@
 // The read model of jobs whose data is to be removed, because the job was deleted or its results expired: first the results, then the
 // streams and the file.
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** One for each such job, until its purge ends. None of its fields comes from an event that the purge removes. */
 export interface PurgeDocument extends Document {
@@ -16,8 +16,9 @@ export interface PurgeDocument extends Document {
   since: string;
 }
 
-export const purges: CollectionSpec<PurgeDocument> = {
+export const purges: ReadModelSpec<PurgeDocument> = {
   name: 'purges',
+  ...kept('under 1 kB a purge', 'with its end', 'unfinished'),
   fields: { since: 'string' },
   indexes: [{ fields: { since: 1 } }],
 };

@@ -1,6 +1,6 @@
 // The read model of backups, and the progress of the one that is being written.
 import type { BackupFailed } from '../../events/backup.ts';
-import type { CollectionSpec, Document, Documents } from '../documents.ts';
+import { type CollectionSpec, type Document, type Documents, kept, type ReadModelSpec } from '../documents.ts';
 
 /** `_id` is the backup's id. */
 export interface BackupDocument extends Document {
@@ -23,8 +23,9 @@ export interface BackupDocument extends Document {
   /** Null unless it failed. */
   failure: BackupFailed | null;
 }
-export const backups: CollectionSpec<BackupDocument> = {
+export const backups: ReadModelSpec<BackupDocument> = {
   name: 'backups',
+  ...kept('under 1 kB a backup', 'never', 'none'),
   fields: { status: 'string', started_at: 'string', ended_at: 'string' },
   indexes: [{ fields: { started_at: -1 } }, { fields: { status: 1, started_at: -1 } }],
 };
@@ -37,8 +38,9 @@ export interface BackupRehearsalDocument extends Document {
   events: number;
   files: number;
 }
-export const backupRehearsals: CollectionSpec<BackupRehearsalDocument> = {
+export const backupRehearsals: ReadModelSpec<BackupRehearsalDocument> = {
   name: 'backup_rehearsals',
+  ...kept('200 a rehearsed backup', 'never', 'none'),
   fields: { rehearsed_at: 'string' },
   indexes: [{ fields: { rehearsed_at: -1 } }],
 };

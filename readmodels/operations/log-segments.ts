@@ -1,6 +1,6 @@
 // The documents of the worker log. Entries are kept in segments, in the order of the event log: a column for each field, so that a
 // million entries take little room and are searched in memory. An entry names its URL by job and index and holds no copy of it.
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec, readById } from '../documents.ts';
 import { domainOf } from '../results/stats.ts';
 
 /** One attempt at a URL. */
@@ -52,8 +52,13 @@ export interface SegmentDocument extends Document {
   /** The place plus 1; 0: none. An empty text without proxies. */
   proxy: string;
 }
-export const logSegments: CollectionSpec<SegmentDocument> = {
+export const logSegments: ReadModelSpec<SegmentDocument> = {
   name: 'worker_log_segments',
+  ...kept(
+    '42 an attempt',
+    "with the job or its results, with an administrator's deletion, and by `WORKER_LOG_ENTRIES` and `WORKER_LOG_DAYS`",
+    'of_results',
+  ),
   fields: { revision: 'number' },
   indexes: [{ fields: { revision: 1 } }],
 };
@@ -74,7 +79,7 @@ export interface LogStateDocument extends Document {
   /** The deletion under way, and the segment that it comes to next. */
   clearing: { event_id: string; next: number } | null;
 }
-export const logStates: CollectionSpec<LogStateDocument> = { name: 'worker_log_states', fields: {}, indexes: [] };
+export const logStates = readById<LogStateDocument>('worker_log_states', kept('under 1 kB', 'never', 'of_results'));
 export const LOG_STATE = 'log';
 export const emptyLog = (): LogStateDocument => ({
   ...{ _id: LOG_STATE, first: 0, next: 0, room: 0, entries: 0, revision: 0 },
@@ -88,8 +93,9 @@ export interface LogJobDocument extends Document {
   /** The job is deleted: a late result of it makes no entry. The document goes with the job's purge. */
   is_deleted: boolean;
 }
-export const logJobs: CollectionSpec<LogJobDocument> = {
+export const logJobs: ReadModelSpec<LogJobDocument> = {
   name: 'worker_log_jobs',
+  ...kept('100 a job', 'with `worker_log_segments`', 'of_results'),
   fields: { is_deleted: 'boolean', last: 'number' },
   indexes: [{ fields: { is_deleted: 1, last: 1 } }],
 };

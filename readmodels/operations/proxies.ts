@@ -1,6 +1,6 @@
 // The read model of the proxy pool: one document for each proxy with its health, and one with its troubled domains.
 
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec, readById } from '../documents.ts';
 import { dayCounts } from '../growth/day-counts.ts';
 import { type Page, type Paging, pageOf } from '../pages.ts';
 
@@ -39,8 +39,9 @@ export interface ProxyDocument extends Document, ProxyCounts {
   troubled_domains: number;
 }
 
-export const proxies: CollectionSpec<ProxyDocument> = {
+export const proxies: ReadModelSpec<ProxyDocument> = {
   name: 'proxies',
+  ...kept('700 a proxy', 'when 1,000 other proxies have left the list after it', 'none'),
   fields: { address: 'string', status: 'string', is_listed: 'boolean', removed_at: 'string', last_used_at: 'string' },
   indexes: [
     { fields: { is_listed: 1, address: 1 } },
@@ -51,7 +52,7 @@ export const proxies: CollectionSpec<ProxyDocument> = {
 };
 
 /** The sums over all proxies, in one document, so that the figures of the pool read no proxy. */
-export const proxyPool = dayCounts('proxy_pool');
+export const proxyPool = dayCounts('proxy_pool', kept('1 kB', 'never', 'none'));
 export const POOL = 'pool';
 export const POOL_COUNTERS = {
   total: 'total',
@@ -92,7 +93,10 @@ export interface ProxyDomainsDocument extends Document {
   domains: TroubledDomain[];
 }
 
-export const proxyDomains: CollectionSpec<ProxyDomainsDocument> = { name: 'proxy_domains', fields: {}, indexes: [] };
+export const proxyDomains = readById<ProxyDomainsDocument>(
+  'proxy_domains',
+  kept('200 a blocked or degraded domain of a proxy, 500 domains at most', 'with the proxy', 'none'),
+);
 
 /** The most troubled domains of one proxy. The one whose last request is the oldest makes room. */
 export const MAX_TROUBLED_DOMAINS = 500;

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { type CheckedUrl, usualFinalUrl } from '../../events/checked-range.ts';
 import type { Verdict } from '../../events/checks.ts';
 import { isTemporary, type RedirectKind, redirectKindOf } from '../../events/findings.ts';
-import type { CollectionSpec, Document, Filter } from '../documents.ts';
+import { type Document, type Filter, kept, type ReadModelSpec } from '../documents.ts';
 
 /** A result as its readers see it. */
 export interface ResultDocument extends Document, CheckedUrl {
@@ -24,8 +24,9 @@ export interface StoredResult extends Document, Pick<CheckedUrl, Kept>, Partial<
   temporary?: true;
 }
 
-export const results: CollectionSpec<StoredResult> = {
+export const results: ReadModelSpec<StoredResult> = {
   name: 'results',
+  ...kept('907 a URL', "slice by slice with the job's purge, or `RESULTS_RETENTION_DAYS` after its end", 'of_results'),
   fields: {
     ...{ job_id: 'string', index: 'number', url: 'string', status_code: 'number', is_broken: 'boolean' },
     ...{ redirect_kind: 'string', temporary: 'boolean', verdict: 'string' },

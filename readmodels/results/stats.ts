@@ -4,7 +4,7 @@
 // distinct values, then in a document for each slot.
 import type { Counts, FoundOfDomain } from '../../events/domain-checks.ts';
 import { MAX_DOMAINS_SUMMARIZED, type Summary } from '../../events/job.ts';
-import type { Collection, CollectionSpec, Document, Sort } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec, readById, type Sort } from '../documents.ts';
 import type { STATUS_GROUPS } from './results.ts';
 
 type StatusGroup = (typeof STATUS_GROUPS)[number];
@@ -56,7 +56,7 @@ export interface DomainDocument extends Document, FoundOfDomain {
   job_id: string;
 }
 
-export const jobStats: CollectionSpec<StatsDocument> = { name: 'job_stats', fields: {}, indexes: [] };
+export const jobStats = readById<StatsDocument>('job_stats', kept('with `jobs`', 'with `jobs`', 'of_results'));
 
 /** Reads the statistics of jobs, by job. */
 export const statisticsOf =
@@ -64,13 +64,15 @@ export const statisticsOf =
   async (jobs: readonly Document[]): Promise<ReadonlyMap<string, StatsDocument>> =>
     new Map((await stats.getMany(jobs.map(({ _id }) => _id))).map((document) => [document._id, document]));
 
-export const jobResponseTimes: CollectionSpec<ResponseTimesDocument> = {
+export const jobResponseTimes: ReadModelSpec<ResponseTimesDocument> = {
   name: 'job_response_times',
+  ...kept('1.5 kB for each 256 ms of response times', 'when the job is deleted, or its results expire', 'of_results'),
   fields: {},
   indexes: [],
 };
-export const jobDomains: CollectionSpec<DomainDocument> = {
+export const jobDomains: ReadModelSpec<DomainDocument> = {
   name: 'job_domains',
+  ...kept('240 a domain of the job', 'when the job is deleted, or its results expire', 'of_results'),
   fields: { job_id: 'string', checks: 'number' },
   indexes: [{ fields: { job_id: 1, checks: -1, _id: 1 } }],
 };

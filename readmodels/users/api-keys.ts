@@ -1,6 +1,6 @@
 // The read model of API keys: the list shows its documents, and each request's key is compared with one.
 import type { KeyScopeName } from '../../events/api-key.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 export interface ApiKeyDocument extends Document {
   user_id: string;
@@ -24,8 +24,9 @@ export interface ApiKeyDocument extends Document {
   last_used_at: string | null;
 }
 
-export const apiKeys: CollectionSpec<ApiKeyDocument> = {
+export const apiKeys: ReadModelSpec<ApiKeyDocument> = {
   name: 'api_keys',
+  ...kept('under 1 kB a key', "with the user's erasure", 'in_file'),
   fields: { user_id: 'string', created_at: 'string', revoked_at: 'string' },
   indexes: [{ fields: { user_id: 1, created_at: -1 } }],
 };

@@ -2,7 +2,7 @@
 // administrator appended it.
 import { idOf } from '../../events/streams.ts';
 import type { EventType, EventTypeOf, LogEvent } from '../../events/vocabulary.ts';
-import type { Collection, CollectionSpec, Document } from '../documents.ts';
+import { type Collection, type Document, kept, type ReadModelSpec } from '../documents.ts';
 import { type Page, type Paging, pageOf } from '../pages.ts';
 
 /** What an entry says besides who did it and when. It holds no personal data but the reason, which goes with the user. */
@@ -112,8 +112,13 @@ export interface TrailEntry extends Document {
 
 const NEWEST = { at: -1, _id: -1 } as const;
 
-export const auditTrail: CollectionSpec<TrailEntry> = {
+export const auditTrail: ReadModelSpec<TrailEntry> = {
   name: 'audit_trail',
+  ...kept(
+    'under 1 kB an entry, beside its reason',
+    'never; the reasons about a user with the erasure',
+    'administration',
+  ),
   fields: { at: 'string', action: 'string', admin: 'string', user_id: 'string' },
   // Each has all fields, so that a page reads no document but its own.
   indexes: [

@@ -1,5 +1,5 @@
 // The read model of users whose erasure is asked for and not done yet.
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 /** `_id` is the user's id. */
 export interface ErasureDocument extends Document {
@@ -7,8 +7,9 @@ export interface ErasureDocument extends Document {
   since: string;
 }
 
-export const erasures: CollectionSpec<ErasureDocument> = {
+export const erasures: ReadModelSpec<ErasureDocument> = {
   name: 'erasures',
+  ...kept('under 1 kB an erasure', 'with its end', 'unfinished'),
   fields: { since: 'string' },
   indexes: [{ fields: { since: 1 } }],
 };

@@ -1,7 +1,7 @@
 // The read models of the administrators' list of users: one document for each, which has all that the list is filtered and sorted by;
 // the texts that a search reads; and counters, so that a total counts no documents. `user-pages.ts` reads them.
 import type { SubscriptionState } from '../../events/subscription-state.ts';
-import type { CollectionSpec, Document, IndexSpec } from '../documents.ts';
+import { type Document, type IndexSpec, kept, type ReadModelSpec } from '../documents.ts';
 import { laterOf } from '../growth/calendar.ts';
 import { dayCounts, idOfDay } from '../growth/day-counts.ts';
 
@@ -59,8 +59,9 @@ export const BY_KIND: Readonly<Record<string, IndexSpec>> = {
   last_job_day: { fields: { is_listed: 1, last_job_day: -1 } },
 };
 
-export const userList: CollectionSpec<ListedUserDocument> = {
+export const userList: ReadModelSpec<ListedUserDocument> = {
   name: 'user_list',
+  ...kept('1.3 kB a user', "never; a user's personal fields with the erasure", 'derived'),
   fields: {
     is_listed: 'boolean',
     is_starred: 'boolean',
@@ -79,8 +80,9 @@ export interface SearchBlockDocument extends Document {
   /** A line for each of them. */
   text: string;
 }
-export const searchBlocks: CollectionSpec<SearchBlockDocument> = {
+export const searchBlocks: ReadModelSpec<SearchBlockDocument> = {
   name: 'user_search',
+  ...kept('170 a user', "never; a user's text with the erasure", 'derived'),
   fields: { text: 'string' },
   indexes: [],
 };
@@ -101,7 +103,7 @@ export const foldText = (text: string) =>
 export const searchLine = ({ _id, email, name }: Pick<ListedUserDocument, '_id' | 'email' | 'name'>) =>
   [_id, email ?? '', name ?? ''].map(foldText).join('\t');
 
-export const userCounts = dayCounts('user_counts');
+export const userCounts = dayCounts('user_counts', kept('under 1 kB a day', 'never', 'none'));
 /** The document of the counters that are of no day. */
 export const ALL_USERS = 'all';
 /** The number of registered users, which gives each its place. */

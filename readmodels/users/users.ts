@@ -1,6 +1,6 @@
 // The read model of users: the profile that each sees, and what administrators decide by.
 import type { CreditMails, Fingerprint, WithheldReason } from '../../events/user.ts';
-import type { CollectionSpec, Document } from '../documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 
 export interface UserDocument extends Document {
   /** `_id` is the user's id. */
@@ -26,8 +26,9 @@ export interface UserDocument extends Document {
   erased_at: string | null;
 }
 
-export const users: CollectionSpec<UserDocument> = {
+export const users: ReadModelSpec<UserDocument> = {
   name: 'users',
+  ...kept('500 a user', "never; a user's personal fields with the erasure", 'in_file'),
   fields: { email: 'string', registered_at: 'string', last_job_at: 'string', erased_at: 'string' },
   indexes: [{ fields: { registered_at: -1 } }, { fields: { email: 1 } }],
 };

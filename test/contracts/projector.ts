@@ -8,7 +8,7 @@ import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-ev
 import type { EventStore } from '../../events/event-store.ts';
 import type { OpenCollection, Projection } from '../../projections/projection.ts';
 import { insertInside } from '../../projections/projector/insert.ts';
-import { type CollectionSpec, type Document, TransactionTooLarge } from '../../readmodels/documents.ts';
+import { type Document, kept, readById, TransactionTooLarge } from '../../readmodels/documents.ts';
 import { parkedEvents, requestRebuild } from '../../readmodels/projection-state.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { until } from '../support/behind.ts';
@@ -23,7 +23,7 @@ const EVENTS_AFTER = 1;
 const ALL_EVENTS = EVENTS_BEFORE + EVENTS_MEANWHILE + EVENTS_AFTER;
 
 /** One for each event that is applied; its id is the event's revision. */
-const rows: CollectionSpec<Document> = { name: 'rows', fields: {}, indexes: [] };
+const rows = readById<Document>('rows', kept('1 kB', 'never', 'none'));
 
 /** Counts events, and inserts a row for each. */
 function listing(version: number, weight: number): Projection {

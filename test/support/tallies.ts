@@ -4,7 +4,7 @@ import { identifyLog } from '../../commands/log-identity.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type ProjectorOptions, runProjector } from '../../projections/projector/projector.ts';
-import type { CollectionSpec, Document } from '../../readmodels/documents.ts';
+import { type Document, kept, readById } from '../../readmodels/documents.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import type { LeaseKeeper } from '../../roles/leases.ts';
 import { commandContext, silent, type TestStores } from './stores.ts';
@@ -12,7 +12,7 @@ import { commandContext, silent, type TestStores } from './stores.ts';
 export interface Tally extends Document {
   n: number;
 }
-export const tallies: CollectionSpec<Tally> = { name: 'tallies', fields: {}, indexes: [] };
+export const tallies = readById<Tally>('tallies', kept('1 kB', 'never', 'none'));
 
 /** Adds up what was counted, `weight` for each. */
 export function counting(version: number, weight: number, applied: (n: number) => void = () => {}): Projection {

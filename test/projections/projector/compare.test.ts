@@ -2,7 +2,7 @@
 import test from 'ava';
 import type { Projection } from '../../../projections/projection.ts';
 import { compareDocuments, MOST_TOLD } from '../../../projections/projector/compare.ts';
-import type { Collection, CollectionSpec, Document } from '../../../readmodels/documents.ts';
+import { type Collection, type Document, kept, readById } from '../../../readmodels/documents.ts';
 import { inGeneration, projectionStates, requestRebuild } from '../../../readmodels/projection-state.ts';
 import { until } from '../../support/behind.ts';
 import { openTestStores, project } from '../../support/stores.ts';
@@ -12,7 +12,7 @@ interface Row extends Document {
   n: number;
   turn: number;
 }
-const rows: CollectionSpec<Row> = { name: 'rows', fields: {}, indexes: [] };
+const rows = readById<Row>('rows', kept('1 kB', 'never', 'none'));
 const listing: Projection = {
   ...{ name: 'rows', version: 1, types: [], collections: [rows], incidental: ['turn'] },
   apply: async () => {},

@@ -3,7 +3,7 @@
 import test from 'ava';
 import type { Projection } from '../../../projections/projection.ts';
 import { GRACE_MS } from '../../../projections/projector/build.ts';
-import type { CollectionSpec, Document } from '../../../readmodels/documents.ts';
+import { type Document, kept, type ReadModelSpec } from '../../../readmodels/documents.ts';
 import { parkedEvents, projectionStates, requestRebuild } from '../../../readmodels/projection-state.ts';
 import { openReadModels } from '../../../readmodels/read-models.ts';
 import { until } from '../../support/behind.ts';
@@ -108,7 +108,12 @@ test('two concurrent projectors count every event once', async (t) => {
 interface Row extends Document {
   n: number;
 }
-const rows: CollectionSpec<Row> = { name: 'rows', fields: { n: 'number' }, indexes: [{ fields: { n: 1 } }] };
+const rows: ReadModelSpec<Row> = {
+  name: 'rows',
+  ...kept('1 kB', 'never', 'none'),
+  fields: { n: 'number' },
+  indexes: [{ fields: { n: 1 } }],
+};
 const listing = (version: number): Projection => ({
   name: 'rows',
   version,
