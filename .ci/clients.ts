@@ -1,6 +1,6 @@
 // Generates clients from the documents of a running service with five generators, compiles each, and runs a program with it
 // against that service, and one with the Python SDK of MCP; builds, lints and runs the node of n8n: `node .ci/clients.ts TOOLS [NAME…]`, where
-// TOOLS has what .ci/run installs from test/clients. Names choose some of them.
+// TOOLS has what .ci/run installs from test/clients. Names choose some of them. Decision 55 says why.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
 // Checks what `npm ci` and lint install: every package of the lockfiles names its file at the registry and the file's hash, and every licence in the
 // bill of materials of what is shipped (`npm sbom`, CycloneDX) is one that it may be shipped with. With a path, writes the bill there.
+// Decision 122 says why.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // The tables that answer most questions: checked URLs, jobs, entries of the ledger and deliveries of webhooks. Each is a query over the
-// tables of event types.
+// tables of event types. Decision 183 says why.
 import { TEST_USER_PREFIX } from '../events/test-user.ts';
 import { type EventType, VOCABULARY } from '../events/vocabulary.ts';
 import { LISTING, OUTCOMES } from './checked-rows.ts';

@@ -1,5 +1,6 @@
 // A copy of the events that stays true: a file of DuckDB that has the tables of SQL, brought up to date at each call. Each batch of events
 // and the position that it reaches are one transaction, and so is what follows from streams that were deleted from the log.
+// Decision 168 says why.
 import { hash, randomUUID } from 'node:crypto';
 import {
   BEGINNING,

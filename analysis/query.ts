@@ -1,4 +1,4 @@
-// SQL over events. It runs in a copy of them, in a database that reaches no file and no network.
+// SQL over events. It runs in a copy of them, in a database that reaches no file and no network. Decision 166 says why.
 import type { DuckDBPreparedStatement } from '@duckdb/node-api';
 import type { Position, RecordedEvent } from '../events/event-store.ts';
 import { checkedRows, eventOf } from './checked-rows.ts';

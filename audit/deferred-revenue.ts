@@ -1,5 +1,5 @@
 // What an accountant defers: money that was paid for credits which nobody has used yet. It follows from payments and the ledger alone. Credits
-// that a job reserves count as used until it gives them back.
+// that a job reserves count as used until it gives them back. Decision 176 says why.
 import { type CreditsEvent, lotMovesOf } from '../events/credits.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import type { PaymentEvent } from '../events/payment.ts';

@@ -1,5 +1,6 @@
 // What the audit wants to know of the events of an embedded log. A thread that reads ahead makes it of their rows, so that JSON is parsed and
 // hashes are computed beside the audit. Whatever is not as the service writes it goes over whole, and the audit judges it as any event.
+// Decision 95 says why.
 import { urlsOf } from '../events/checked-range.ts';
 import type { URLChecked } from '../events/checks.ts';
 import { type CreditsEvent, entryHash } from '../events/credits.ts';

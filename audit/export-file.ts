@@ -1,6 +1,6 @@
 // An exported ledger: JSON lines `{"sum":…,"record":…}`. A sum is SHA-256, in hex, over the sum of the line before it (64 zeros for the first)
 // and the bytes of the record, so that each line vouches for all before it. The order: a header, the signed heads, the events in log order, jobs
-// that were deleted or whose results expired after these, and an end with the counts and the root of the Merkle tree.
+// that were deleted or whose results expired after these, and an end with the counts and the root of the Merkle tree. Decision 77 says why.
 import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';

@@ -1,5 +1,5 @@
 // Writes a backup: everything that the log and the stored files hold, up to the log's end at the start. Memory does not grow with
-// the number of events or with the size of files, save some 30 bytes for each deleted stream and each upload.
+// the number of events or with the size of files, save some 30 bytes for each deleted stream and each upload. Decision 74 says why.
 import { strict as assert } from 'node:assert';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';

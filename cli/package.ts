@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // `url-checker COMMAND`, the program of the npm package. `check` and `mcp` come with it; the service's commands need Node 24 and its packages.
+// Decision 165 says why.
 import { readFileSync } from 'node:fs';
 
 const USAGE = `usage: url-checker COMMAND [OPTIONS]

@@ -1,4 +1,4 @@
-// The port of stored files, which keeps uploads byte for byte. Adapters: `adapters/blobs/{files,s3}`.
+// The port of stored files, which keeps uploads byte for byte. Adapters: `adapters/blobs/{files,s3}`. Decision 72 says why.
 import type { Readable } from 'node:stream';
 
 /** Every method that takes a key throws `InvalidKeyError` (code `invalid_key`) for text that is no key. */

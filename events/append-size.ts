@@ -1,5 +1,5 @@
 // The sizes of events, and the limits of an append. EventStoreDB refuses an append of more than 1 MiB (its MaxAppendSize from 23.10 to 25.0), so
-// every adapter of the port refuses it, and a writer that keeps the limit works with each of them.
+// every adapter of the port refuses it, and a writer that keeps the limit works with each of them. Decision 36 says why.
 
 /** The most bytes that the events of one append have together, each counted by `eventBytes`. */
 export const MAX_APPEND_BYTES = 2 ** 20;

@@ -1,4 +1,5 @@
 // Test keys: whoever asks by one is another user beside its owner, who has jobs and webhook endpoints of its own and no credits.
+// Decision 185 says why.
 
 /** Names of hosts below `.test` exist nowhere (RFC 6761). Each checker answers for this one itself. */
 export const SANDBOX_HOST = 'sandbox.test';

@@ -1,5 +1,6 @@
 // Classifies a text: a valid URL, a URL without its `https://`, a URL of a blocklisted domain, or invalid. The WHATWG parser
 // decides as in browsers and in the checker; the rules around it refuse texts that it accepts but no web server answers.
+// Decision 133 says why.
 
 import { isPublicName } from './domain-names.ts';
 

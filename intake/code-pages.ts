@@ -1,4 +1,4 @@
-// Tells a code page by the letters that the bytes would be in each: the likeliest text wins.
+// Tells a code page by the letters that the bytes would be in each: the likeliest text wins. Decision 174 says why.
 import { IDEOGRAPHIC, SCRIPTS } from './letters.ts';
 import type { TextEncoding } from './text-encoding.ts';
 

@@ -1,5 +1,6 @@
 // Turns cells into the URLs of a job: classifies and counts each, and accepts each URL once. It yields pages while cells come
 // in, so that a million rows are never in memory together. The pages count only if the iteration ends without an error.
+// Decision 8 says why.
 import { strict as assert } from 'node:assert';
 import type { IntakeOptions, LeftOut, ListItem, RowIssue } from '../commands/jobs/intake.ts';
 import { withoutPassword } from '../events/without-password.ts';

@@ -1,5 +1,5 @@
 // Parses XML as tools write it, and not as the standard has it: a bare `&` or `<`, control characters, quotes and markup in attributes. A
-// document that is cut off, too deep, or has entities of its own is refused.
+// document that is cut off, too deep, or has entities of its own is refused. Decision 160 says why.
 import { Parser } from 'htmlparser2';
 import { breather } from '../time/event-loop.ts';
 import { localName, MAX_CHARS_BETWEEN_TAGS, MAX_DEPTH, PIECE_CHARS, type Refuse, type XmlHandlers } from './xml.ts';

@@ -1,5 +1,5 @@
 // Reads the links of a PDF document: the targets of its annotations, which stand in plain dictionaries or in compressed streams of objects
-// (ISO 32000-1, 7.5.7 and 12.6.4.7). It lays out no page, so a URL that is text and no link is not found.
+// (ISO 32000-1, 7.5.7 and 12.6.4.7). It lays out no page, so a URL that is text and no link is not found. Decision 149 says why.
 import { promisify } from 'node:util';
 import { constants, inflate } from 'node:zlib';
 import { breather } from '../time/event-loop.ts';

@@ -1,5 +1,6 @@
 // Writes the backups that administrators ask for, one at a time, and removes those that the retention does not keep. A backup whose
 // process was killed is begun again by the next one, under another key; what killed attempts have left is removed at the backup's end.
+// Decision 75 says why.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { backupKey, backupsPrefix } from '../backups/keys.ts';

@@ -1,6 +1,6 @@
 // Audits the ledger all the time: replays what is new in the log by the rules of `audit/`, and at an interval the whole log again, since
 // somebody may have changed what is old. It takes a bounded share of its thread. Its state is a file, from which the next process goes on;
-// without the file it begins anew.
+// without the file it begins anew. Decision 89 says why.
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';

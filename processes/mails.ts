@@ -1,5 +1,6 @@
 // Sends the mails about payments, plans, credits and reruns. The log says of each whether it was sent; a crash between the mail and its event sends it
 // again, under the same id. A mail that cannot be sent now is tried again, less and less often, until the server takes it or refuses its recipient.
+// Decision 63 says why.
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { Mails } from '../commands/mail.ts';
 import type { EventStore } from '../events/event-store.ts';

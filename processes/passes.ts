@@ -1,4 +1,5 @@
 // The rhythm of a process manager: a pass whenever the read models have moved, for nothing else makes work, except that time passes.
+// Decision 43 says why.
 import type { Position } from '../events/event-store.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { pause } from '../time/pause.ts';

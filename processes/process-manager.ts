@@ -1,4 +1,5 @@
 // What a process manager is: the documents that it finds, their order, and the work for each. `manager-runner.ts` runs all of them alike.
+// Decision 7 says why.
 import type { Logger } from 'pino';
 import type { Position } from '../events/event-store.ts';
 import type { CollectionSpec, Document, Filter } from '../readmodels/documents.ts';

@@ -1,5 +1,5 @@
 // Ends the time for which the results of ended jobs are kept. The event carries all that the statistics show, so that these survive; the
-// purge then removes the results as it removes those of deleted jobs.
+// purge then removes the results as it removes those of deleted jobs. Decision 99 says why.
 import { type CommandContext, notRefused } from '../commands/aggregate.ts';
 import type { Jobs } from '../commands/jobs/job.ts';
 import { jobs } from '../readmodels/jobs/jobs.ts';

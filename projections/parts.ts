@@ -1,5 +1,5 @@
 // Cuts events into parts, each for one transaction. A part is bounded by the bytes of its events, by the URLs that they tell of and by
-// the jobs that they touch, so that neither a transaction nor its memory grows with the size of the log's events.
+// the jobs that they touch, so that neither a transaction nor its memory grows with the size of the log's events. Decision 127 says why.
 import {
   type EventStore,
   type Position,

@@ -1,5 +1,5 @@
 // The read models of webhooks. A job's event makes a delivery for each endpoint that its owner has at that position in the
-// log. An endpoint created later gets no delivery, whenever the projection runs.
+// log. An endpoint created later gets no delivery, whenever the projection runs. Decision 54 says why.
 import { idOf } from '../events/streams.ts';
 import type { LogEvent } from '../events/vocabulary.ts';
 import {

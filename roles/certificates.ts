@@ -1,5 +1,5 @@
 // Watches the ends of certificates: of the servers that a process uses, and of its own files. Nothing is trusted here: whoever uses a server
-// checks its certificate; this only reads until when it holds.
+// checks its certificate; this only reads until when it holds. Decision 180 says why.
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 // Runs the work of a lease for as long as this process holds it and can do it. A holder whose work stands lets go, so that a process that
-// stands by can do it; nobody takes a lease whose work it could not do.
+// stands by can do it; nobody takes a lease whose work it could not do. Decision 88 says why.
 import type { Logger } from 'pino';
 import { atMost, pause } from '../time/pause.ts';
 import { DependencyFault } from './dependencies.ts';

@@ -1,6 +1,6 @@
 // A lease picks the one process that does a thing. It only saves work, and exactness never depends on it: two holders at once
 // do double work and no harm. No wall clock is used: the holder raises the lease's count, and a process that stands by takes
-// over when it has seen the same count for the lease's time.
+// over when it has seen the same count for the lease's time. Decision 29 says why.
 import { randomUUID } from 'node:crypto';
 import { type CollectionSpec, type Document, type Documents, WriteConflict } from '../readmodels/documents.ts';
 import { hasEnded, type ProcessIdentity, thisProcess } from './this-process.ts';

@@ -1,4 +1,4 @@
-// What is written in bulk, such as uploads, backups, exports and copies, leaves the last room of a disk to users.
+// What is written in bulk, such as uploads, backups, exports and copies, leaves the last room of a disk to users. Decision 167 says why.
 import { statfsSync } from 'node:fs';
 import { mb, reserveOf } from '../projections/projector/room.ts';
 

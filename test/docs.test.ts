@@ -1,7 +1,7 @@
 // The documents keep their word: links lead somewhere, and what they list is what the code has.
 import { existsSync, readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test from 'ava';
 import { VOCABULARY } from '../events/vocabulary.ts';
@@ -127,6 +127,65 @@ test('each decision has a status, which names what replaced or amended it', (t) 
 });
 
 const PAGES = documents.filter((file) => /^docs\/(tutorials|guides|explanation)\//.test(file));
+
+test('each decision is named by the code or the page that it explains, and none that does not exist', async (t) => {
+  const exclude = (name: string) => name === 'node_modules' || name === 'decisions' || name === 'notes';
+  const explained = await Array.fromAsync(glob(['**/*.md', '**/*.ts', '**/*.tsx', '.ci/*.ts'], { cwd: root, exclude }));
+  const numbers = documents.flatMap((file) => /^docs\/decisions\/0*(\d+)-/.exec(file)?.[1] ?? []);
+  t.true(numbers.length > 100);
+  const named = explained.flatMap((file) => {
+    const text = read(file);
+    const by_number = [...text.matchAll(/\b[Dd]ecisions? (\d+(?:(?:, | and )\d+)*)/g)].flatMap(
+      ([, list]) => list!.match(/\d+/g)!,
+    );
+    return [...by_number, ...[...text.matchAll(/\bdecisions\/0*(\d+)-/g)].map(([, number]) => number!)];
+  });
+  t.deepEqual(
+    numbers.filter((number) => !named.includes(number)),
+    [],
+  );
+  t.deepEqual(
+    named.filter((number) => !numbers.includes(number)),
+    [],
+  );
+});
+
+test('architecture.md names the commands that append without a state', async (t) => {
+  const [, sentence] = /^them\. ([\s\S]+?) append without a state/m.exec(read('docs/architecture.md'))!;
+  const commands = await Array.fromAsync(glob('commands/**/*.ts', { cwd: root }));
+  const appending = commands.filter((file) => !file.endsWith('/aggregate.ts') && /\blog\.append\(/.test(read(file)));
+  t.deepEqual(sentence!.match(/`[\w-]+`/g)!.sort(), appending.map((file) => `\`${basename(file, '.ts')}\``).sort());
+});
+
+/** Numbers that sentences state, and the line of the code that each must equal. */
+const STATED = [
+  ['docs/architecture.md', /, in (\d+) streams a day/, 'commands/reported-events.ts', /^const SHARDS = (\d+);/m],
+  [
+    'docs/decisions/0058-intake-and-export.md',
+    /one of (\d+) streams of its day/,
+    'commands/reported-events.ts',
+    /^const SHARDS = (\d+);/m,
+  ],
+  [
+    'docs/architecture.md',
+    /one of every (\d+) carries/,
+    'commands/ledger/ledger-snapshots.ts',
+    /^const EVERY_ENTRIES = (\d+);/m,
+  ],
+  ['readmodels/webhooks.ts', /its last (\d+) attempts/, 'readmodels/webhooks.ts', /KEPT_ATTEMPTS = (\d+);/],
+  [
+    'readmodels/operations/proxies.ts',
+    /of a proxy, (\d+) domains at most/,
+    'readmodels/operations/proxies.ts',
+    /MAX_TROUBLED_DOMAINS = (\d+);/,
+  ],
+] as const;
+
+for (const [file, stated, code, constant] of STATED) {
+  test(`the number in ${file} of ${constant.source} is the code's`, (t) => {
+    t.is(stated.exec(read(file))?.[1], constant.exec(read(code))![1]);
+  });
+}
 
 test('the index of the documentation lists every page', (t) => {
   t.true(PAGES.length > 20);

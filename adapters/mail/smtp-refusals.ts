@@ -1,4 +1,5 @@
 // Tells whose fault it is that an SMTP server did not take a mail: the recipient's alone, or that of the sender, the credentials or the server.
+// Decision 152 says why.
 
 /** The fields of the errors of nodemailer. */
 export interface SmtpError {

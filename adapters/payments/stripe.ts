@@ -1,5 +1,5 @@
 // Payments by Stripe: its checkout and portal pages, and its signed events. Prices and the portal's configuration are made at their first
-// use and found again by their keys.
+// use and found again by their keys. Decision 62 says why.
 import { hash } from 'node:crypto';
 import Stripe from 'stripe';
 import {

@@ -1,4 +1,4 @@
-// Traces by OpenTelemetry's SDK, sent as OTLP over HTTP. A receiver that is away costs spans and nothing else.
+// Traces by OpenTelemetry's SDK, sent as OTLP over HTTP. A receiver that is away costs spans and nothing else. Decision 90 says why.
 import { context, ROOT_CONTEXT, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';

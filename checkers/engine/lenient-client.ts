@@ -1,5 +1,5 @@
 // Reads an answer that undici's strict parser refused. Browsers open pages whose headers break the rules, so such a page is
-// not broken. Its connection serves no other request.
+// not broken. Its connection serves no other request. Decision 20 says why.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';

@@ -1,4 +1,5 @@
 // The requests in flight. Each is an exchange on one connection, direct or through a proxy, and ends within its time limits.
+// Decision 53 says why.
 import { LRUCache } from 'lru-cache';
 import type { PooledProxy } from '../proxies/pool.ts';
 import { createAddressGuard } from './addresses.ts';

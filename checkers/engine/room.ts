@@ -1,5 +1,5 @@
 // Limits concurrent requests to the files, memory and ports of the machine: a shortage halves the limit, and each success
-// raises it. Pure: the clock is an argument.
+// raises it. Pure: the clock is an argument. Decision 23 says why.
 
 /** After a shortage no request starts for this long. The wait doubles while not even one request has room. */
 const FIRST_WAIT_MS = 50;

@@ -1,5 +1,5 @@
 // Opens sockets for a name: only to vetted addresses, even if the name resolves to others meanwhile; direct or through a
-// proxy; and with TLS for the host of the URL.
+// proxy; and with TLS for the host of the URL. Decision 137 says why.
 import { constants } from 'node:crypto';
 import net from 'node:net';
 import { Writable } from 'node:stream';

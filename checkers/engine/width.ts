@@ -1,6 +1,6 @@
 // How many requests may be in flight where no setting fixes it. A request that waits costs a socket and some memory: the number
 // grows while the thread is idle, and shrinks when the thread is late or memory is short. A silent request counts as nothing,
-// so that dead hosts take no slots from living ones. Pure.
+// so that dead hosts take no slots from living ones. Pure. Decision 136 says why.
 
 export interface Load {
   /** Requests in flight. */

@@ -1,4 +1,4 @@
-// Starts the proxies of a checker: the follower of the list, the pool that it fills, and the pool's statistics.
+// Starts the proxies of a checker: the follower of the list, the pool that it fills, and the pool's statistics. Decision 15 says why.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { openProxyListCommands, type ProxyList, watchRefreshRequests } from '../../commands/proxy-list.ts';

@@ -1,4 +1,4 @@
-// The command line of `check`: its options, and the values that each takes.
+// The command line of `check`: its options, and the values that each takes. Decision 52 says why.
 import { parseArgs } from 'node:util';
 import type { Verdict } from '../../events/checks.ts';
 import { SETTINGS } from '../../settings/config.ts';

@@ -1,5 +1,5 @@
 // A file of a check as the URLs in it: every URL of a text, and of a table those of all its columns, unless one is named. A job of the
-// service takes one column, because it writes its results back beside it; a check takes what it is given.
+// service takes one column, because it writes its results back beside it; a check takes what it is given. Decision 134 says why.
 import { basename } from 'node:path';
 import type { ColumnRead, ListReading } from '../../commands/jobs/intake.ts';
 import { lettersOfColumn } from '../../intake/find-column.ts';

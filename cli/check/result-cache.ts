@@ -1,5 +1,5 @@
 // Results that a check keeps for the next ones, with `--cache`: a file of the user's, or of a CI job that restores and saves it. A result is
-// found again by its URL and by all that decides its verdict.
+// found again by its URL and by all that decides its verdict. Decision 186 says why.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';

@@ -1,5 +1,6 @@
 // What a notice of the payment provider means: facts of a payment or of a subscription, and then the credits that follow from them.
 // Every step may run again, also beside another process that takes the same notice: whoever is last brings the ledger up to all facts.
+// Decision 153 says why.
 import type { EventStore, Position } from '../../events/event-store.ts';
 import type { PaymentProviderName, PaymentReceived, PaymentReversed } from '../../events/payment.ts';
 import type { PaymentIssueRaised } from '../../events/payment-issue.ts';

@@ -1,4 +1,4 @@
-// The aggregate of one issue about money that a person has to decide. The same news again raise no second one.
+// The aggregate of one issue about money that a person has to decide. The same news again raise no second one. Decision 154 says why.
 import { hash } from 'node:crypto';
 import type { EventStore } from '../../events/event-store.ts';
 import type { PaymentIssueEvent, PaymentIssueRaised } from '../../events/payment-issue.ts';

@@ -1,4 +1,5 @@
 // Begins a trial: the first job of an API key to complete gives its owner a month of a plan, once in the owner's life.
+// Decision 145 says why.
 import type { EventStore, Position } from '../../events/event-store.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
 import { type CommandContext, notRefused } from '../aggregate.ts';

@@ -1,5 +1,5 @@
 // Deletes a job: settles it, which refunds its unused credits, then appends its deletion. The purge process later finds the
-// deleted job in the read model of purges and removes its data.
+// deleted job in the read model of purges and removes its data. Decision 11 says why.
 import type { Position } from '../../events/event-store.ts';
 import { jobStream } from '../../events/streams.ts';
 import type { CommandContext, Refusal } from '../aggregate.ts';

@@ -1,5 +1,6 @@
 // Runs a failed job again, as if its owner had submitted it now: reads the uploaded file or the listed URLs, and makes another job of
 // them, which the owner pays. The failed job stays. Its id is the idempotency key, so that requests at once make one job.
+// Decision 73 says why.
 import { stat } from 'node:fs/promises';
 import type { EventStore } from '../../events/event-store.ts';
 import type { JobCreated, UrlsListed } from '../../events/job.ts';

@@ -1,6 +1,6 @@
 // Submits a job: lists its URLs and reserves its credits, then creates it. When a step fails, the command undoes the earlier
 // ones at once. After a crash or an outage of the log the sweeper undoes them: it deletes a listing without a job, and
-// releases a reservation without a job event.
+// releases a reservation without a job event. Decision 109 says why.
 import type { EventStore, NewEvent, Position } from '../../events/event-store.ts';
 import {
   batchSize,

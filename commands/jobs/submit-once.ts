@@ -1,5 +1,5 @@
 // Submits a job under an idempotency key: a repeated request gets the first request's answer and creates no second job, even
-// when the first request died.
+// when the first request died. Decision 118 says why.
 import type { EventStore, Position } from '../../events/event-store.ts';
 import type { RequestAnswered } from '../../events/idempotency.ts';
 import type { JobCreated } from '../../events/job.ts';

@@ -1,5 +1,5 @@
 // The aggregate of one user's credits: a ledger whose balance is never negative. It spends the lots that expire first, and
-// refunds each credit to the lot that it came from.
+// refunds each credit to the lot that it came from. Decision 184 says why.
 import { type CreditsEvent, entryHash, type KeyPart, type TransactionType } from '../../events/credits.ts';
 import type { EventStore, NewEvent } from '../../events/event-store.ts';
 import type { Ceiling } from '../../events/job.ts';

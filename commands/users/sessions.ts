@@ -1,4 +1,4 @@
-// The aggregate of a browser's session in the console: it begins once, and ends for good.
+// The aggregate of a browser's session in the console: it begins once, and ends for good. Decision 155 says why.
 import type { EventStore } from '../../events/event-store.ts';
 import type { SessionBegun, SessionEvent } from '../../events/session.ts';
 import { sessionStream } from '../../events/streams.ts';

@@ -1,5 +1,6 @@
 // Forwards groups of routes to other deployments of the service (SERVICE_URLS). Bodies stream in both directions, and the other
 // deployment decides on access, limits and input. What goes wrong on the way is answered here, in the shape of the route's API.
+// Decision 83 says why.
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';

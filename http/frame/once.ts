@@ -1,5 +1,5 @@
 // A POST that makes something, with an idempotency key: the same key and the same request get the first answer again, and make nothing
-// more. A submission of URLs has a protocol of its own, because a job can be taken back.
+// more. A submission of URLs has a protocol of its own, because a job can be taken back. Decision 169 says why.
 import { createHmac, hash } from 'node:crypto';
 import { notRefused } from '../../commands/aggregate.ts';
 import { openIdempotencyKeys } from '../../commands/idempotency.ts';

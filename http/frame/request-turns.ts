@@ -1,5 +1,6 @@
 // Begins requests in turns, so that the event loop comes round to probes: a slice of them in each turn of the loop, one address after the
 // other, and of an address one caller after the other. A request that has waited for a second is refused before it costs anything.
+// Decision 123 says why.
 import type { IncomingMessage } from 'node:http';
 import type { Registry } from 'prom-client';
 import { Rota } from './limits/rota.ts';

@@ -1,4 +1,5 @@
 // How many URLs of a job are handed out and have no results yet, by the last heartbeat of the process that hands them out.
+// Decision 107 says why.
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { MAX_HANDED_OUT_JOBS, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 

@@ -1,4 +1,4 @@
-// Builds the OpenAPI 3.1 document of an API from its routes, whose schemas also validate requests.
+// Builds the OpenAPI 3.1 document of an API from its routes, whose schemas also validate requests. Decision 19 says why.
 import type { Description } from '../frame/api.ts';
 import { type Components, type Json, openComponents } from '../frame/document-parts.ts';
 import type { Route } from '../frame/route.ts';

@@ -1,4 +1,4 @@
-// What changed between two checks of the same list: which URLs broke, which healed, which moved.
+// What changed between two checks of the same list: which URLs broke, which healed, which moved. Decision 101 says why.
 import { LRUCache } from 'lru-cache';
 import { hasEnded } from '../../events/job.ts';
 import { Nullable } from '../../events/nullable.ts';

@@ -1,5 +1,5 @@
 // What stands before the application: one request of a connection at a time, probes at once, others in turns, and nobody who lets too much
-// wait unread.
+// wait unread. Decision 126 says why.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';

@@ -1,5 +1,5 @@
 // Bounds what was answered and not read: for a connection, an address and the process. A client that takes nothing for some seconds, or
-// next to nothing for a minute, is cut off, whatever kind of answer it gets.
+// next to nothing for a minute, is cut off, whatever kind of answer it gets. Decision 124 says why.
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';

@@ -1,4 +1,4 @@
-// Webhook endpoints, in both APIs: users create, list, enable and delete them, and change their secrets.
+// Webhook endpoints, in both APIs: users create, list, enable and delete them, and change their secrets. Decision 93 says why.
 import type { Refusal } from '../../commands/aggregate.ts';
 import {
   MAX_ENDPOINTS,

@@ -1,4 +1,5 @@
 // The read model of mails about credits. A balance falls once: by the entry that takes it below the threshold, until it has risen again.
+// Decision 193 says why.
 import { lotMovesOf, lotOpenedBy } from '../../events/credits.ts';
 import { mailId } from '../../events/mail.ts';
 import { idOf } from '../../events/streams.ts';

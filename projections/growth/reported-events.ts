@@ -1,4 +1,4 @@
-// The read model of what agencies and the console reported. The events of a user go with the user's erasure.
+// The read model of what agencies and the console reported. The events of a user go with the user's erasure. Decision 58 says why.
 import { idOf } from '../../events/streams.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import type { Write } from '../../readmodels/documents.ts';

@@ -1,5 +1,5 @@
 // Compares worker logs by their entries, job by job. A replay of a log without the checks of purged jobs cuts the segments elsewhere, and keeps
-// older entries, because it counts fewer newer ones: these are not compared.
+// older entries, because it counts fewer newer ones: these are not compared. Decision 87 says why.
 import { hash } from 'node:crypto';
 import {
   emptyLog,

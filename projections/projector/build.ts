@@ -1,5 +1,5 @@
 // Builds a new generation of a projection beside the live one, while the live run goes on; flips when both are at the same
-// position in the log; drops the old generation when no reader can still be in it.
+// position in the log; drops the old generation when no reader can still be in it. Decision 84 says why.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../../events/event-store.ts';

@@ -1,5 +1,6 @@
 // How a projection inserts documents that it does not read: in its transaction; or, when documents that nobody reads yet are built on a store
 // that runs transactions side by side, in smaller ones before it. See bench/notes/0116-results-before-their-counts.md.
+// Decision 85 says why.
 import {
   type CollectionSpec,
   type Document,

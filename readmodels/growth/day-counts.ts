@@ -1,4 +1,5 @@
 // Counters by day, and their sums by month: what a figure costs grows with the days that it is of, and not with users or jobs.
+// Decision 66 says why.
 
 import { type Collection, type Document, readById } from '../documents.ts';
 import { type Days, eachDay, monthOf } from './calendar.ts';

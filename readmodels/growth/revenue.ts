@@ -1,4 +1,5 @@
 // The read models of money: counters by day for each currency, and the facts of payments and subscriptions that they follow from.
+// Decision 67 says why.
 import type { ReversalKind } from '../../events/payment.ts';
 import { type Document, kept, type ReadModelSpec } from '../documents.ts';
 import { type Counted, dayCounts, levelsOf, sumOf, totalOf } from './day-counts.ts';

@@ -1,5 +1,6 @@
 // Where results of a filtered list stand in an ended job, as pages that were read have shown it: a page far down begins at the last known place
 // before it, instead of leaving out all results from the first. The results of an ended job never change, except by a rebuild that mends them.
+// Decision 98 says why.
 import { LRUCache } from 'lru-cache';
 import type { Collection } from '../documents.ts';
 import type { JobDocument } from '../jobs/jobs.ts';

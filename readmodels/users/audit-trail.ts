@@ -1,5 +1,5 @@
 // The audit trail: what administrators did, to whom and why. A row of `TRAIL` makes each event of a type an entry, when an
-// administrator appended it.
+// administrator appended it. Decision 65 says why.
 import { idOf } from '../../events/streams.ts';
 import type { EventType, EventTypeOf, LogEvent } from '../../events/vocabulary.ts';
 import { type Collection, type Document, kept, type ReadModelSpec } from '../documents.ts';

@@ -1,4 +1,4 @@
-// The guide for three machines, carried out in network namespaces: `test/support/three-machines.ts` says how.
+// The guide for three machines, carried out in network namespaces: `test/support/three-machines.ts` says how. Decision 161 says why.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

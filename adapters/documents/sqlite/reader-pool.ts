@@ -1,4 +1,5 @@
 // A pool of threads that read the file of documents, because SQLite blocks the event loop of the thread that runs a query.
+// Decision 24 says why.
 import { Worker } from 'node:worker_threads';
 import { ReadTooSlow } from '../../../readmodels/documents.ts';
 import { diskError, isBusy } from '../../sqlite.ts';

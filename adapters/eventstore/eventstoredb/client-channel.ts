@@ -1,4 +1,4 @@
-// The gRPC channel of the client: one connection of its own, which can be replaced while the server says nothing.
+// The gRPC channel of the client: one connection of its own, which can be replaced while the server says nothing. Decision 173 says why.
 import type { EventStoreDBClient } from '@eventstore/db-client';
 
 interface Channel {

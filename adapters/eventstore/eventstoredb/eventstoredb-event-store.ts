@@ -1,6 +1,6 @@
 // The event log on EventStoreDB 24.10.5 or later, by its gRPC protocol. Each stream is a stream of the server, and the log is
 // the server's `$all` without system events. A deleted stream is a tombstone; its events stay in reads of the whole log until
-// an operator scavenges. The adapter reads from the cluster's leader, because a follower may lag behind an append.
+// an operator scavenges. The adapter reads from the cluster's leader, because a follower may lag behind an append. Decision 35 says why.
 
 import { type AllStreamResolvedEvent, StreamDeletedError } from '@eventstore/db-client';
 import type { Logger } from 'pino';

@@ -1,4 +1,4 @@
-// The event log in one SQLite file, which any number of threads and processes of one machine may open.
+// The event log in one SQLite file, which any number of threads and processes of one machine may open. Decision 2 says why.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {

@@ -1,5 +1,5 @@
 // Looks names up as the machine's own resolver does: /etc/hosts, then the name servers and the search list of resolv.conf. It
-// needs none of libuv's four threads. A name fails only where a server is of use; while none is, all names wait.
+// needs none of libuv's four threads. A name fails only where a server is of use; while none is, all names wait. Decision 135 says why.
 import type { Answer, Lookup, NoAnswer } from '../resolver.ts';
 import { ASK_AGAIN_MS, Calibration } from './calibration.ts';
 import { FamilyQueries, type Found } from './families.ts';

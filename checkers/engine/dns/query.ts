@@ -1,5 +1,5 @@
 // One query of one type: it asks the name servers in order, and again, until one answers. Each try has a socket of its own with
-// a random port (RFC 5452), which stays open beside the later tries: an answer that comes late counts too.
+// a random port (RFC 5452), which stays open beside the later tries: an answer that comes late counts too. Decision 178 says why.
 import dgram from 'node:dgram';
 import net from 'node:net';
 import { isShortage } from '../errors.ts';

@@ -1,4 +1,4 @@
-// Compresses JSON, CSV and text for clients that take gzip. Results shrink to about a tenth.
+// Compresses JSON, CSV and text for clients that take gzip. Results shrink to about a tenth. Decision 163 says why.
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { constants, createGzip, gzip } from 'node:zlib';

@@ -1,5 +1,5 @@
 // Replies about a job, made once for each of its states: whatever changes what the read models have of a job moves the position in the
-// job's document. Statistics are summed up from up to 110 kB, and a page of results from fifty documents.
+// job's document. Statistics are summed up from up to 110 kB, and a page of results from fifty documents. Decision 131 says why.
 import { LRUCache } from 'lru-cache';
 import type { JobDocument } from '../../../readmodels/jobs/jobs.ts';
 import type { Reply } from '../route.ts';

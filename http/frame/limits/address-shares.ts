@@ -1,4 +1,4 @@
-// Counts what clients hold of something that all share, such as connections or bytes: in all, and for each address.
+// Counts what clients hold of something that all share, such as connections or bytes: in all, and for each address. Decision 171 says why.
 import { siteOf, subscriberOf } from '../../../net/cidr.ts';
 
 /** A name that an address counts for, and how many times the limit of an address it may hold. */

@@ -1,4 +1,5 @@
 // Bounds heavy requests: those in flight of each caller, and those of all callers that run at once. Callers take turns.
+// Decision 130 says why.
 import { type HttpError, retryLater } from '../errors.ts';
 import type { Caller } from '../route.ts';
 import { AddressShares, type Holder, holdersOf } from './address-shares.ts';

@@ -1,4 +1,5 @@
 // Rate limits: requests of each API key a minute and a day, and requests to the gateway of each user and of each address a minute.
+// Decision 17 says why.
 import { isTestUser } from '../../../events/test-user.ts';
 import type { Api } from '../api.ts';
 import { HttpError } from '../errors.ts';

@@ -1,4 +1,4 @@
-// The limit of one route: so many requests a minute of one caller, over all processes where they share counters.
+// The limit of one route: so many requests a minute of one caller, over all processes where they share counters. Decision 125 says why.
 
 import type { ErrorSpec } from '../route.ts';
 import { holdersOf } from './address-shares.ts';
