@@ -1,6 +1,6 @@
 // Signs browsers in at an OpenID provider: the code flow with PKCE, by openid-client. The access token says who the user is, by the
 // same rules as the tokens of other callers.
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from 'openid-client';
 import type { Identity, PendingSignIn, SignInProvider } from '../../http/callers/identity.ts';
 import { IdentityUnavailable } from './tokens.ts';
@@ -61,13 +61,37 @@ export function openProvider(options: ClientOptions, { verify }: Pick<Identity, 
           pkceCodeVerifier: verifier,
         });
         const user = await verify(access_token);
-        return user && { user, expires_s: decodeJwt(access_token).exp! };
+        return user ? { user, expires_s: decodeJwt(access_token).exp! } : refusedFor(faultOf(access_token, options));
       } catch (error) {
-        if (isRefusal(error, openid)) return null;
+        if (isRefusal(error, openid)) return refusedFor(wordsOf(error as Refusal));
         throw unavailable(error);
       }
     },
   };
+}
+
+type Refusal = Error & { error?: string; error_description?: string };
+/** What an answer of the provider, or an address that a stranger wrote, adds to the log. */
+const MAX_REASON_CHARS = 500;
+
+const refusedFor = (reason: string) => ({ refused: reason.slice(0, MAX_REASON_CHARS) });
+
+const wordsOf = ({ message, error, error_description }: Refusal) =>
+  [message, error, error_description].filter((part) => part !== undefined).join(': ');
+
+/** Why the service does not take the token: most often a setting here or there. */
+function faultOf(token: string, { issuer, audience }: ClientOptions): string {
+  try {
+    const { iss, aud } = decodeJwt(token);
+    if (iss !== issuer) return `the access token has the issuer ${iss}, and IDENTITY_ISSUER is ${issuer}`;
+    if (![aud].flat().includes(audience)) {
+      return `the access token has the audience ${aud ?? 'null'}, and IDENTITY_AUDIENCE is ${audience}`;
+    }
+    const { alg } = decodeProtectedHeader(token);
+    return `the access token, signed with ${alg}, has a wrong signature, time or user id`;
+  } catch {
+    return 'the access token is not a JWT';
+  }
 }
 
 const unavailable = (cause: unknown) => new IdentityUnavailable('the identity provider cannot be asked', { cause });

@@ -33,10 +33,10 @@ export interface SignInProvider {
   /** Returns the provider's page for a sign-in that leads back to `redirect_uri`. Throws an error with code `unavailable` when the provider cannot be asked. */
   begin(redirect_uri: string): Promise<{ url: string; pending: PendingSignIn }>;
   /**
-   * Who came back to this address, and until when the provider's token says so, in seconds since 1970; null when the provider refused,
-   * or the answer is not that of the sign-in. Throws like `begin`.
+   * Who came back to this address, and until when the provider's token says so, in seconds since 1970. Where the provider refused, or the
+   * answer is not that of the sign-in, `refused` says why, for the operator. Throws like `begin`.
    */
-  finish(returned: URL, pending: PendingSignIn): Promise<{ user: Identified; expires_s: number } | null>;
+  finish(returned: URL, pending: PendingSignIn): Promise<{ user: Identified; expires_s: number } | { refused: string }>;
 }
 
 export interface Identity {

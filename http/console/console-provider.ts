@@ -95,16 +95,13 @@ export const finish = route({
   async handler({ ctx, ip, command, request_id }, deps) {
     const provider = providerOf(deps);
     await deps.limit.admitAddress(ip);
-    const { console_url, cookie, sessions, logger } = deps;
+    const { console_url, cookie, sessions } = deps;
     const pending = (await cookie.read(ctx.get('cookie'))) as (PendingSignIn & { next?: string }) | null;
     const returned = new URL(`${console_url()}/provider/return?${ctx.querystring}`);
-    const signed_in = pending && (await unlessAway(provider.finish(returned, pending), deps, request_id));
+    if (!pending) return refuse('this browser began no sign-in in the last ten minutes', deps, request_id);
+    const signed_in = await unlessAway(provider.finish(returned, pending), deps, request_id);
     if (signed_in === 'away') return backToSignIn('away', deps, request_id);
-    if (!signed_in) {
-      logger.warn({ request_id, is_known: pending !== null }, 'a sign-in at the identity provider failed');
-      // The cookie stays: it may be that of a sign-in in another tab.
-      return backToSignIn('failed', deps, request_id);
-    }
+    if ('refused' in signed_in) return refuse(signed_in.refused, deps, request_id);
     const context = command();
     const { user, expires_s } = signed_in;
     const token_s = Math.max(1, expires_s - Math.floor(context.now / 1000));
@@ -127,6 +124,12 @@ async function unlessAway<Answer>(
     logger.warn({ err: error, request_id }, 'the identity provider cannot be asked');
     return 'away';
   }
+}
+
+/** The cookie stays: it may be that of a sign-in in another tab. */
+function refuse(reason: string, deps: Deps, request_id: string) {
+  deps.logger.warn({ request_id, reason }, 'a sign-in at the identity provider failed');
+  return backToSignIn('failed', deps, request_id);
 }
 
 const backToSignIn = (why: 'away' | 'failed', { console_url }: Deps, request_id: string) =>

@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
+import type { JWTPayload } from 'jose';
+import { identified } from '../../adapters/identity/claims.ts';
 import { readConfig } from '../../settings/config.ts';
 import { runGuide } from '../support/guide.ts';
 import { AUDIENCE, startProvider } from '../support/identity-provider.ts';
 import { testWith } from '../support/programs.ts';
 import { startTestService } from '../support/service.ts';
+
+const guide = readFileSync(new URL('../../docs/guides/signing-in.md', import.meta.url), 'utf8');
 
 testWith(
   'bash',
@@ -27,22 +31,46 @@ testWith(
   }
 });
 
+/** The settings of a recipe. */
+function settingsOf(recipe: string): Record<string, string> {
+  const [, settings] = /```shell\n([^`]*)```/.exec(recipe)!;
+  const lines = settings!.trim().split('\n');
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/)));
+}
+
+const CHECKER = 'https://checker.example';
+/** What an administrator's access token says where the recipe was followed: Keycloak's as 26.4 issued it. */
+const TOKENS: Record<string, JWTPayload> = {
+  Keycloak: {
+    ...{ aud: ['url-checker', 'account'], sub: 'cafc161d-f83f-4cd2-9eea-52b4eee101c4', typ: 'Bearer' },
+    realm_access: { roles: ['offline_access', 'default-roles-example', 'uma_authorization', 'url-checker-admin'] },
+    resource_access: { account: { roles: ['manage-account', 'view-profile'] } },
+    ...{ scope: 'openid profile email', email_verified: true, name: 'Root Example', email: 'root@example.com' },
+  },
+  Auth0: {
+    ...{ aud: [CHECKER, 'https://tenant.auth0.com/userinfo'], sub: 'auth0|6512bd43', scope: 'openid email profile' },
+    ...{ [`${CHECKER}/email`]: 'root@example.com', [`${CHECKER}/roles`]: ['url-checker-admin'] },
+  },
+};
+
+for (const [name, token] of Object.entries(TOKENS)) {
+  test(`with the settings for ${name} an administrator's token says who they are`, (t) => {
+    const config = readConfig(settingsOf(guide.split(/^## /m).find((section) => section.startsWith(`${name}\n`))!));
+    const { identity_user_claim: user, identity_email_claim: email } = config;
+    const claims = { user, email, admin: config.identity_admin_claim, admin_value: config.identity_admin_value };
+    t.true([token.aud].flat().includes(config.identity_audience!));
+    t.like(identified(token, claims), { user_id: token.sub, email: 'root@example.com', is_admin: true });
+  });
+}
+
 test('with each recipe the console signs people in, and the provider knows where it leads back to', (t) => {
-  const guide = readFileSync(new URL('../../docs/guides/signing-in.md', import.meta.url), 'utf8');
-  const recipes = guide.split(/^## /m).filter((section) => section.includes('```shell'));
+  const recipes = guide.split(/^## /m).filter((section) => section.includes('```shell\nIDENTITY_'));
   t.deepEqual(
     recipes.map((section) => section.split('\n')[0]),
     ['Keycloak', 'Auth0'],
   );
   for (const recipe of recipes) {
-    const [, settings] = /```shell\n([^`]*)```/.exec(recipe)!;
-    const env = Object.fromEntries(
-      settings!
-        .trim()
-        .split('\n')
-        .map((line) => line.split(/=(.*)/)),
-    );
-    const { identity_client_id, identity_issuer, identity_audience } = readConfig(env);
+    const { identity_client_id, identity_issuer, identity_audience } = readConfig(settingsOf(recipe));
     for (const value of [identity_client_id, identity_issuer, identity_audience]) t.truthy(value, recipe);
     t.true(recipe.includes('/console/provider/return'), recipe);
   }

@@ -104,21 +104,46 @@ const LIES: Record<string, (pending: PendingSignIn) => Promise<Told>> = {
   }),
   'an access token of another issuer': async () => ({ access_token: await signed(accessClaims({ iss: 'other' })) }),
   'an access token for another service': async () => ({ access_token: await signed(accessClaims({ aud: 'other' })) }),
+  'an access token without an audience': async () => ({ access_token: await signed(accessClaims({ aud: undefined })) }),
   'an old access token': async () => ({ access_token: await signed(accessClaims({ exp: 1 })) }),
   'an access token that is none': async () => ({ access_token: 'opaque' }),
   'a user id that names no stream': async () => ({ access_token: await signed(accessClaims({ sub: 'a b\n' })) }),
-  'a refusal': async () => ({ status: 400, body: { error: 'invalid_grant' } }),
+  'a refusal': async () => ({
+    status: 400,
+    body: { error: 'invalid_grant', error_description: 'the client is unknown' },
+  }),
+  'an endless refusal': async () => ({ status: 400, body: { error: 'x', error_description: 'long '.repeat(10_000) } }),
+};
+
+/** What the operator reads in the log. */
+const REASONS: Record<string, RegExp> = {
+  'an error': /access_denied/,
+  'a refusal': /invalid_grant: the client is unknown$/,
+  'an access token of another issuer': /issuer other, and IDENTITY_ISSUER is http:\/\/127/,
+  'an access token for another service': /audience other, and IDENTITY_AUDIENCE is url-checker$/,
+  'an access token without an audience': /audience null,/,
+  'an access token that is none': /is not a JWT$/,
+  'an access token without a signature': /signed with none,/,
 };
 
 for (const [what, tell] of Object.entries(LIES)) {
-  test.serial(`${what} signs nobody in`, async (t) => t.is(await signIn(tell), null));
+  test.serial(`${what} signs nobody in, and the reason is said`, async (t) => {
+    const signed_in = await signIn(tell);
+    t.true('refused' in signed_in);
+    if ('refused' in signed_in) t.regex(signed_in.refused, REASONS[what] ?? /^.{5,500}$/);
+  });
 }
+test('each reason is that of a lie', (t) =>
+  t.deepEqual(
+    Object.keys(REASONS).filter((what) => !(what in LIES)),
+    [],
+  ));
 
 test.serial('the truth signs in, and an address that is not verified is none', async (t) => {
   const user = { user_id: 'mallory', is_admin: false };
-  t.deepEqual((await signIn(async () => ({})))?.user, { ...user, email: 'mallory@example.com' });
+  t.like(await signIn(async () => ({})), { user: { ...user, email: 'mallory@example.com' } });
   const access_token = await signed(accessClaims({ email: 'alice@example.com', email_verified: false }));
-  t.deepEqual((await signIn(async () => ({ access_token })))?.user, { ...user, email: null });
+  t.like(await signIn(async () => ({ access_token })), { user: { ...user, email: null } });
 });
 
 test.serial('a provider that fails, or does not answer at all, is away', async (t) => {

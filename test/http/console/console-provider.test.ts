@@ -46,11 +46,15 @@ test('without a client at a provider nobody signs in there', async (t) => {
 });
 
 test('a provider that refuses leads back, and another fault is a fault', async (t) => {
-  const look = await startWith(t, {
+  const logged: unknown[] = [];
+  const logger = { ...silent, warn: ({ reason }: { reason: string }) => logged.push(reason) };
+  const provider = {
     begin: async () => Promise.reject(new Error('a defect')),
-    finish: async () => null,
-  });
+    finish: async () => ({ refused: 'access_denied: by the user' }),
+  };
+  const look = await startWith(t, provider, { logger });
   t.regex((await look('/console/provider/return?error=access_denied')).leads_to!, /\/console\/sign-in\?failed=/);
+  t.deepEqual(logged, ['access_denied: by the user'], 'the operator reads why');
   t.is((await look('/console/provider/sign-in')).status, 500);
 });
 
