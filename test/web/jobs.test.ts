@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import test from 'ava';
 import type { Page } from 'playwright-core';
+import { zip } from '../intake/uploads.ts';
 import { assertAccessible, consoleAndSite, newUser } from '../support/console.ts';
 import { page } from '../support/sites.ts';
 
@@ -77,6 +78,22 @@ test('a second column of URLs that is left out is named before the job starts', 
   await page.getByLabel('Column').selectOption('All columns with URLs');
   await page.getByRole('button', { name: 'Check 10 URLs' }).waitFor();
   t.is(await page.getByText('are left out: B').count(), 0);
+});
+
+test('the warnings of a list speak of what the page has', async (t) => {
+  const user = newUser();
+  const drop = async (name: string, buffer: Buffer) => {
+    const page = await service.open(t, '/jobs/new', { user });
+    await page.getByLabel('Drop a file here').setInputFiles({ name, mimeType: '', buffer });
+    return page;
+  };
+  const columns = await drop('two.csv', Buffer.from(`a,b\n${site.url}/a,${site.url}/1\n${site.url}/b,${site.url}/2\n`));
+  await columns.getByText('Choose it under “Column”, or all of them.').waitFor();
+  const lists = { 'one.csv': `url\n${site.url}/1\n`, 'two.csv': `url\n${site.url}/2\n`, 'notes.pdf': '%PDF-1.7' };
+  const sheets = await drop('lists.zip', await zip(lists));
+  await sheets.getByText('Choose one under “Sheet”.').waitFor();
+  await sheets.getByText('Drop those here by themselves.').waitFor();
+  for (const page of [columns, sheets]) t.is(await page.getByRole('main').getByText('`').count(), 0);
 });
 
 test('each verdict leads to its results', async (t) => {

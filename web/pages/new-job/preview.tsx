@@ -23,7 +23,7 @@ export function Preview({ analysis, place, onPlace, onStart, is_busy }: PreviewP
         <LeftColumns analysis={analysis} place={place} />
         {analysis.warnings.map(({ code, message }) => (
           <p key={code} class="notice">
-            {message}
+            {WARNINGS[code] ?? message}
           </p>
         ))}
         <footer class="title">
@@ -40,6 +40,16 @@ export function Preview({ analysis, place, onPlace, onStart, is_busy }: PreviewP
     </>
   );
 }
+
+/** Warnings whose message names parameters of the API, in words for what this page has. */
+const WARNINGS: Readonly<Partial<Record<Analysis['warnings'][number]['code'], string>>> = {
+  several_columns:
+    'Another column is as likely to hold the URLs that you mean. Choose it under “Column”, or all of them.',
+  several_sheets: 'Other sheets hold URLs too, and are left out. Choose one under “Sheet”.',
+  unread_files:
+    'The archive has files that were not read: workbooks, documents and archives, damaged lists, or lists behind the first hundred. ' +
+    'Drop those here by themselves.',
+};
 
 function Shortage({ cost, balance }: { cost: number; balance: number }) {
   if (cost <= balance) return null;
