@@ -43,6 +43,9 @@ const shown = {
 
 const start = route({ ...shown, id: 'showStart', path: '/', summary: 'Show the console', handler: page });
 
+/** What people type. */
+const home = route({ ...shown, id: 'showConsoleHome', path: '/console', summary: 'Show the console', handler: page });
+
 const area = route({
   ...shown,
   id: 'showConsole',
@@ -102,4 +105,4 @@ const asset = route({
   },
 });
 
-export const group = groupOf(wire, [start, area, item, part, asset]);
+export const group = groupOf(wire, [start, home, area, item, part, asset]);

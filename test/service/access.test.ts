@@ -68,6 +68,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /audit/heads': { access: 'none', status: 200 },
   'GET /audit/consistency': { access: 'none', status: 200, query: 'first=0' },
   'GET /audit/inclusion': { access: 'user', status: 404, query: 'transaction_id=none' },
+  'GET /console': { access: 'none', status: 200 },
   'GET /console/{area}': { access: 'none', status: 200, query: 'any=thing' },
   'GET /console/{area}/{item}': { access: 'none', status: 200 },
   'GET /console/{area}/{item}/{part}': { access: 'none', status: 200 },
