@@ -36,6 +36,7 @@ const CLAIMS =
 const ADMIN = 'adapters/identity/claims.test.ts: only the exact value, alone or in a list, makes an administrator';
 const SESSIONS = 'service/ended.test.ts: users see their sessions and end one, or all';
 const AWAY = 'service/identity-away.test.ts: an identity provider that is away is named in errors';
+const TOLD = 'adapters/identity/lying-provider.test.ts: the operator is told why a sign-in failed';
 const HOOK =
   "service/accounts.test.ts: the provider's webhook sets the address, and a late or repeated message changes nothing";
 const DELETED =
@@ -77,16 +78,25 @@ const SHOWN: Readonly<Record<string, string>> = {
     'http/frame/client-address.test.ts: the service trusts the address that a trusted proxy reports',
   'A token that is wrong gets 401': RUN,
   'does not say why': RUN,
+  'A sign-in that fails': 'http/console/console-provider.test.ts: a provider that refuses leads back',
+  'log says why': TOLD,
+  'has the audience account': TOLD,
   'with its last keys for an hour':
     'adapters/identity/provider.test.ts: while the provider is away, its last keys answer for an hour',
   'its check `identity_provider`': AWAY,
   'under *Services*': AWAY,
   '*Standard flow*': RECIPE,
-  '*Valid redirect URI*': RECIPE,
+  '*Valid redirect URIs*': RECIPE,
   '*Client authentication* on': IN_BROWSER,
   'of the type *Audience*': RECIPE,
   '*Included Custom Audience*': RECIPE,
-  'every request gets 401': 'adapters/identity/jwks.test.ts: a token of another tenant of the same provider is refused',
+  'nobody can sign in': TOLD,
+  '*Access Token Lifespan*':
+    'http/console/console-provider.test.ts: a session of an administrator lasts no longer than the token that says so',
+  'five minutes':
+    'http/console/console-provider.test.ts: a session of an administrator lasts no longer than the token that says so',
+  'An address that is not verified': 'adapters/identity/claims.test.ts: an address that the provider calls unverified',
+  'Turn on *Verify email*': 'adapters/identity/claims.test.ts: an address that the provider calls unverified',
   'Under *Realm roles*': ADMIN,
   'Create an API with the identifier': RECIPE,
   'asks for tokens of this audience': IN_BROWSER,

@@ -124,20 +124,19 @@ const REASONS: Record<string, RegExp> = {
   'an access token without an audience': /audience null,/,
   'an access token that is none': /is not a JWT$/,
   'an access token without a signature': /signed with none,/,
+  'an endless refusal': /^.{500}$/,
 };
 
 for (const [what, tell] of Object.entries(LIES)) {
-  test.serial(`${what} signs nobody in, and the reason is said`, async (t) => {
-    const signed_in = await signIn(tell);
-    t.true('refused' in signed_in);
-    if ('refused' in signed_in) t.regex(signed_in.refused, REASONS[what] ?? /^.{5,500}$/);
-  });
+  test.serial(`${what} signs nobody in`, async (t) => t.true('refused' in (await signIn(tell))));
 }
-test('each reason is that of a lie', (t) =>
-  t.deepEqual(
-    Object.keys(REASONS).filter((what) => !(what in LIES)),
-    [],
-  ));
+
+test.serial('the operator is told why a sign-in failed', async (t) => {
+  for (const [what, reason] of Object.entries(REASONS)) {
+    const signed_in = await signIn(LIES[what]!);
+    t.regex('refused' in signed_in ? signed_in.refused : '', reason, what);
+  }
+});
 
 test.serial('the truth signs in, and an address that is not verified is none', async (t) => {
   const user = { user_id: 'mallory', is_admin: false };
