@@ -5,7 +5,8 @@ import { Type } from './schema.ts';
 
 /** Each reason, and what the service does meanwhile. */
 export const ISSUE_REASONS = {
-  unknown_price: 'an invoice of a user was paid for a price that is no plan of this service: it brings no credits',
+  unknown_price:
+    'a payment of a user brings no credits: its price is no plan or package of this service, or a change of plan adds none',
   several_of_a_plan: 'a plan was paid more than once in one subscription: it brings its credits as often',
   second_plan: 'a user has a further subscription: both are charged, and both bring credits',
   expired_on_arrival: 'the news of a payment came after its credits had expired: they expired at once',

@@ -192,6 +192,7 @@ function issuesOf(payment_id: string, { received, reversals }: Readonly<Payment>
   const { period, currency, user_id } = received;
   const issues: PaymentIssueRaised[] = [];
   const of_payment = { subject: payment_id, ...moneyIn(received) };
+  if (received.credits === 0 && received.amount_cents > 0) issues.push({ reason: 'unknown_price', ...of_payment });
   if ((period?.quantity ?? 1) > 1) issues.push({ reason: 'several_of_a_plan', ...of_payment });
   for (const { reversal_id, amount_cents, currency: other } of reversals.values()) {
     if (other === currency) continue;

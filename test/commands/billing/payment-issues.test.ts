@@ -55,6 +55,24 @@ test('a price that is no plan, and several of a plan, are reported once', async 
   t.deepEqual(await raised(), ['unknown_price in_u', 'several_of_a_plan in_1']);
 });
 
+test('money that brings no credits is reported, of a package and of a plan; nothing that brings none is not', async (t) => {
+  const { take, raised, balance } = await world(t);
+  const bought = {
+    ...{ type: 'purchase_paid', at, user_id: 'alice', customer_id: null, payment_id: 'pi_1', package_id: 'p' },
+    ...{ credits: 0, amount_cents: 500, currency: 'usd' },
+  } as const;
+  for (const _ of [1, 2]) await take(bought);
+  await take({ ...bought, payment_id: 'pi_2', amount_cents: 0 });
+  // A dearer plan by the month instead of a rest of a year, whose credits stay.
+  const rest: PaidLine = {
+    ...{ ...LINE, plan: 'agency', interval: 'year', is_proration: true, amount_cents: -2800 },
+    ...{ price_cents: 99_000 },
+  };
+  await take(invoice({ lines: [rest, LINE], amount_cents: 100 }));
+  t.is(await balance(), 0);
+  t.deepEqual(await raised(), ['unknown_price pi_1', 'unknown_price in_1']);
+});
+
 test('a period that is paid after its end lasts as long from the payment on', async (t) => {
   const { take, raised, balance } = await world(t);
   const paid_late = '2028-03-10T09:00:00.000Z';
