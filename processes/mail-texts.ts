@@ -1,4 +1,5 @@
 // The texts of the mails about payments, plans, credits and reruns.
+import { inUnits } from '../events/money.ts';
 import type { MailDocument, MailFacts } from '../readmodels/mails.ts';
 import type { Mail } from './mail.ts';
 
@@ -75,7 +76,7 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => 
 };
 
 const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
-const money = (cents: number, currency: string) => `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
+const money = (cents: number, currency: string) => `${inUnits(cents, currency)} ${currency.toUpperCase()}`;
 const count = (credits: number) => `${credits.toLocaleString('en')} ${credits === 1 ? 'credit' : 'credits'}`;
 const dayOf = (time: string) => time.slice(0, 10);
 /** Times of the log are in UTC. */

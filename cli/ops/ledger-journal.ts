@@ -4,6 +4,7 @@ import { entryOf } from '../../audit/source.ts';
 import { openSpill } from '../../audit/spill.ts';
 import { evolve, initial, type Payment, stands } from '../../commands/billing/payment.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
+import { inUnits } from '../../events/money.ts';
 import type { PaymentEvent, PaymentReceived } from '../../events/payment.ts';
 import { categoryOf, idOf } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
@@ -128,14 +129,10 @@ function ofMoney(event: RecordedEvent, moved: Map<string, Moved>): Transaction |
   return { date, id, ...way, ...money(Math.abs(more), reversal.currency), balance: null };
 }
 
-/** The smallest unit of a currency is a hundredth of most, and the whole of some. */
-function money(smallest: number, currency: string): Pick<Transaction, 'amount' | 'commodity'> {
-  const { maximumFractionDigits = 2 } = new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions();
-  return {
-    amount: (smallest / 10 ** maximumFractionDigits).toFixed(maximumFractionDigits),
-    commodity: currency.toUpperCase(),
-  };
-}
+const money = (smallest: number, currency: string): Pick<Transaction, 'amount' | 'commodity'> => ({
+  amount: inUnits(smallest, currency),
+  commodity: currency.toUpperCase(),
+});
 
 const dateOf = (at: string) => new Date(at).toISOString().slice(0, DAY_CHARS);
 

@@ -1,6 +1,7 @@
 // The pages of the payment sandbox: HTML without scripts, which loads nothing.
 
 import { hash } from 'node:crypto';
+import { inUnits } from '../../events/money.ts';
 import type { Subscription } from '../../events/subscription-state.ts';
 import { escaped } from '../frame/answers/html.ts';
 import type { SandboxCheckout } from './payments.ts';
@@ -35,7 +36,7 @@ ${body}
 `;
 
 /** @example priceOf(2900, 'usd') // '29.00 USD' */
-const priceOf = (cents: number, currency: string) => `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
+const priceOf = (cents: number, currency: string) => `${inUnits(cents, currency)} ${currency.toUpperCase()}`;
 
 /** The buttons post nothing: what is paid is in the page's own address. */
 export function checkoutPage(

@@ -2,10 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { openBilling } from '../../commands/billing/billing.ts';
+import { openCredits } from '../../commands/ledger/credits.ts';
 import { openFiller } from '../support/audited-ledger.ts';
 import { filledFolder } from '../support/filled-log.ts';
 import { opsHere } from '../support/run-ops.ts';
-import { openFolderLog } from '../support/stores.ts';
+import { commandContext, openFolderLog } from '../support/stores.ts';
 
 const HLEDGER = process.env.HLEDGER ?? 'hledger';
 const BEAN_CHECK = process.env.BEAN_CHECK ?? 'bean-check';
@@ -61,6 +63,21 @@ test('each transaction adds up to nothing, and accounts to the balances of the l
     accounts.reduce((sum, [, each]) => sum + each, 0),
     0,
   );
+});
+
+test('an amount is in units of its currency, as the provider counts it', async (t) => {
+  const DATA_DIR = await filledFolder(t);
+  const log = await openFolderLog(DATA_DIR);
+  const billing = openBilling(log, openCredits(log), 'stripe');
+  const bought = { at: '2026-01-31T09:00:00.000Z', user_id: 'alice', customer_id: null, package_id: 'p', credits: 5 };
+  const units = { jpy: '12300 JPY', isk: '123.00 ISK', huf: '123.00 HUF', kwd: '12.300 KWD' };
+  for (const currency of Object.keys(units)) {
+    const money = { payment_id: `pi-${currency}`, amount_cents: 12_300, currency };
+    await billing.take({ type: 'purchase_paid', ...bought, ...money }, commandContext());
+  }
+  await log.close();
+  const { stdout } = await opsHere(['ledger', 'journal'], { DATA_DIR });
+  for (const amount of Object.values(units)) t.true(stdout.includes(`Assets:Payments  ${amount}\n`), amount);
 });
 
 (process.env.HLEDGER || runs(HLEDGER) ? test : test.skip)(

@@ -89,6 +89,20 @@ test('a payment brings one receipt, however often it is reported and a pass is m
   t.regex(sent[0]!.text, /5\.00 USD on 2026-01-31[\s\S]*5,000 credits, which never expire/);
 });
 
+test('a receipt names the amount as the provider counts its currency', async (t) => {
+  const { billing, context, pass, sent } = await world(t);
+  const of = { jpy: '500 JPY', kwd: '0.500 KWD', isk: '5.00 ISK', huf: '5.00 HUF' };
+  for (const currency of Object.keys(of)) {
+    await billing.take({ ...PURCHASE, payment_id: `pi_${currency}`, currency }, context());
+    await pass();
+  }
+  for (const text of Object.values(of))
+    t.true(
+      sent.some((mail) => mail.text.includes(`your payment of ${text} on`)),
+      text,
+    );
+});
+
 test('a failed payment, the end of the plan and a trial bring a mail each', async (t) => {
   const { log, billing, context, credits, pass, sent } = await world(t);
   const failed = { type: 'period_failed', at, user_id: 'alice', subscription_id: 'sub', payment_id: 'in_1' } as const;

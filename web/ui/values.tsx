@@ -1,4 +1,5 @@
 // Values for people: times in the reader's zone with UTC on hover, numbers, and spans of time.
+import { decimalsOf } from './currencies.ts';
 
 const SAME_YEAR = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -58,6 +59,10 @@ export function bytes(size: number | null): string {
 
 /** Not every currency has cents. @example money(1_900, 'usd') // '$19' */
 export function money(cents: number, currency: string): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency, trailingZeroDisplay: 'stripIfInteger' });
-  return format.format(cents / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
+  const decimals = decimalsOf(currency);
+  const format = new Intl.NumberFormat('en', {
+    ...{ style: 'currency', currency, trailingZeroDisplay: 'stripIfInteger' },
+    ...{ minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+  });
+  return format.format(cents / 10 ** decimals);
 }

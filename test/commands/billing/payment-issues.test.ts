@@ -57,10 +57,10 @@ test('a price that is no plan, and several of a plan, are reported once', async 
 
 test('money that brings no credits is reported, of a package and of a plan; nothing that brings none is not', async (t) => {
   const { take, raised, balance } = await world(t);
-  const bought = {
+  const bought: PaymentNotice = {
     ...{ type: 'purchase_paid', at, user_id: 'alice', customer_id: null, payment_id: 'pi_1', package_id: 'p' },
     ...{ credits: 0, amount_cents: 500, currency: 'usd' },
-  } as const;
+  };
   for (const _ of [1, 2]) await take(bought);
   await take({ ...bought, payment_id: 'pi_2', amount_cents: 0 });
   // A dearer plan by the month instead of a rest of a year, whose credits stay.
