@@ -23,9 +23,7 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => 
       `We received your payment of ${money(amount_cents, currency)} on ${day}. Thank you.`,
       ...(credited_cents > 0 ? [`Your balance paid ${money(credited_cents, currency)} more.`] : []),
       plan ? `It is for the plan ${plan}, by the ${interval}.` : 'It is for a package of credits.',
-      until
-        ? `It brings ${count(credits)}, which you can use until ${dayOf(until)}.`
-        : `It brings ${count(credits)}, which never expire.`,
+      broughtBy(credits, until),
     ),
   }),
   payment_failed: ({ until }, { day }) => ({
@@ -74,6 +72,13 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => 
     ),
   }),
 };
+
+function broughtBy(credits: number, until: string | undefined): string {
+  if (credits === 0) return 'It brings no credits.';
+  return until
+    ? `It brings ${count(credits)}, which you can use until ${dayOf(until)}.`
+    : `It brings ${count(credits)}, which never expire.`;
+}
 
 const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
 const money = (cents: number, currency: string) => `${inUnits(cents, currency)} ${currency.toUpperCase()}`;

@@ -29,6 +29,8 @@ export const mailsProjection: Projection = projection({
   on: {
     PaymentReceived(event, page) {
       const { user_id, amount_cents: total_cents, currency, credits, period, expires_at } = event.data;
+      // The invoice of a trial, or of a change to a smaller plan.
+      if (total_cents === 0 && credits === 0) return;
       const { paid_cents: amount_cents = total_cents, credited_cents } = event.data;
       const of_plan = period && { plan: period.plan, interval: period.interval };
       const until = expires_at === null ? {} : { until: expires_at };

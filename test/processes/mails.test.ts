@@ -103,6 +103,23 @@ test('a receipt names the amount as the provider counts its currency', async (t)
     );
 });
 
+test('nothing that was paid for nothing has a receipt, and one for no credits says so', async (t) => {
+  const { billing, context, pass, sent } = await world(t);
+  // The first invoice of a trial, or a change to a smaller plan.
+  const lines = [
+    { plan: 'pro', interval: 'month', period_start: at, period_end: at, is_proration: false, amount_cents: 0 },
+  ] as const;
+  const of_plan = { user_id: 'alice', customer_id: null, subscription_id: 'sub', payment_id: 'in_1', currency: 'usd' };
+  await billing.take({ type: 'period_paid', at, ...of_plan, lines: [...lines], amount_cents: 0 }, context());
+  await billing.take({ ...PURCHASE, credits: 0 }, context());
+  await billing.take({ ...PURCHASE, payment_id: 'pi_coupon', amount_cents: 0, credits: 7 }, context());
+  await pass();
+  const [free, paid, ...others] = sent.map(({ text }) => text).sort();
+  t.deepEqual(others, []);
+  t.regex(free!, /0\.00 USD[\s\S]*brings 7 credits/);
+  t.regex(paid!, /5\.00 USD[\s\S]*brings no credits/);
+});
+
 test('a failed payment, the end of the plan and a trial bring a mail each', async (t) => {
   const { log, billing, context, credits, pass, sent } = await world(t);
   const failed = { type: 'period_failed', at, user_id: 'alice', subscription_id: 'sub', payment_id: 'in_1' } as const;
