@@ -12,6 +12,7 @@ import { assertScope } from './callers/scopes.ts';
 import { type SystemOptions, systemRoutes } from './docs/system.ts';
 import { compressAnswers } from './frame/answers/compression.ts';
 import { allowOrigins } from './frame/answers/cors.ts';
+import { setHeaders } from './frame/answers/headers.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './frame/answers/read-your-writes.ts';
 import { answerEarly, onceClosed, writeJson, writeReply } from './frame/answers/replies.ts';
 import { securityHeaders } from './frame/answers/security-headers.ts';
@@ -34,11 +35,11 @@ import type { HeavyRequest, HeavyRequests } from './frame/limits/heavy-requests.
 import type { Admitted } from './frame/limits/rate-limits.ts';
 import type { RawBodies } from './frame/limits/raw-bodies.ts';
 import type { Maintenance } from './frame/maintenance.ts';
-import { isOfAnother, noSuchRoute } from './frame/no-such-route.ts';
-import { Router } from './frame/node-http.ts';
+import { noSuchRoute } from './frame/no-such-route.ts';
 import { type ObserveOptions, observe, type RequestState } from './frame/observe.ts';
 import { restTurn } from './frame/request-turns.ts';
 import type { Caller, Reply, Route, RouteRequest } from './frame/route.ts';
+import { Router } from './frame/router.ts';
 import { type Asked, contextWithin } from './frame/within.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
@@ -71,7 +72,7 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
 /** The application serves these routes, and its own: probes, metrics and the OpenAPI documents. Throws for a broken route table. */
 export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
-  const router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
+  const router = new Router<Serve>();
   const positions = openReadYourWrites();
   const steps = new Map<string, Steps>();
   const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
@@ -82,13 +83,12 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   };
   for (const route of [...routes, ...systemRoutes(routes, options)]) {
     const forward = options.forwarding?.of(route) ?? null;
-    const path = route.path.replace(/\{(\w+)\}/g, ':$1');
     const own = () => {
       const taken = takeSteps(route, compileRoute(route), options, positions, askWithin);
       steps.set(nameOf(route), taken);
       return serve(route, taken, options);
     };
-    router.register(path, [route.method], forward === null ? own() : passOn(route, forward, options));
+    router.add(route, forward === null ? own() : passOn(route, forward, options));
   }
   app.use(observe(options));
   app.use(answerEarly);
@@ -96,8 +96,13 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.use(securityHeaders(options.https));
   app.use(allowOrigins(options.cors_origins ?? []));
   app.use(answerErrors(options));
-  app.use(router.routes() as Middleware);
-  app.use(noSuchRoute((ctx, caller) => admit(ctx, options, caller)));
+  app.use(async (ctx) => {
+    const found = router.find(ctx.path);
+    const serve = found?.handlers.get(ctx.method);
+    if (!serve) return await noSuchRoute(ctx, found?.handlers ?? null, (caller) => admit(ctx, options, caller));
+    ctx.params = found!.params;
+    await serve(ctx);
+  });
   // When a stream fails after its answer began, Koa cuts the connection off, so that the client sees the failure.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as RequestState | undefined;
@@ -138,7 +143,7 @@ function answerErrors(options: AppOptions): Middleware {
       ctx.status = error.status;
       // A 401 must carry a challenge (RFC 9110, 15.5.2). On bearer routes the error's own header replaces this one.
       if (error.status === 401) ctx.set('WWW-Authenticate', 'Signature');
-      ctx.set({ ...error.headers });
+      setHeaders(ctx, error.headers);
       writeJson(ctx, apiOfRequest(ctx).errorBody(error));
     }
   };
@@ -159,15 +164,15 @@ function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) 
   };
 }
 
+type Serve = (ctx: Context) => Promise<void>;
 /** The steps of a request after it was admitted, up to the reply. */
 type Steps = (ctx: Context, caller: Caller | null) => Promise<Reply>;
 type AskWithin = (outer: Context, route: Pick<Route, 'method' | 'path'>, asked: Asked) => Promise<Reply>;
 
 /** Serves one request: finds out who asks, admits it, and writes the reply of its steps. */
-function serve(route: Route, steps: Steps, options: AppOptions): Middleware {
-  return async (ctx, next) => {
+function serve(route: Route, steps: Steps, options: AppOptions): Serve {
+  return async (ctx) => {
     const state = ctx.state as RequestState;
-    if (isOfAnother(ctx, route)) return await next();
     state.route = route;
     if (!route.quiet) await admit(ctx, options, undefined);
     const caller = await identify(route, ctx, options).catch(async (refusal: unknown) => {
@@ -241,16 +246,31 @@ function takeSteps(
       // The body, and the turn of a large request, may have taken minutes.
       options.maintenance?.admit(route, caller);
       const { params, query, headers } = input;
-      const sent = { params, query, headers, body };
-      const ask: RouteRequest['ask'] = (other, asked) => askWithin(ctx, other, asked);
-      const about = { caller, job, request_id, command, secret: randomSecret, ip, isStillAdmitted, rest, ask, ctx };
       const request: RouteRequest = {
-        ...{ route, ...sent, ...about },
+        route,
+        params,
+        query,
+        headers,
+        body,
+        caller,
+        job,
+        request_id,
+        command,
+        secret: randomSecret,
+        ip,
+        isStillAdmitted,
+        rest,
+        ask: (other, asked) => askWithin(ctx, other, asked),
+        ctx,
         get signal() {
           return signal();
         },
       };
-      return await Promise.resolve(route.handler(request, undefined)).finally(rest);
+      try {
+        return await route.handler(request, undefined);
+      } finally {
+        rest();
+      }
     };
     const reply = await withBody(ctx, route, checks, options, handle).catch(lagging);
     if (reply.position !== undefined) {
@@ -264,7 +284,7 @@ function takeSteps(
 }
 
 /** Has another deployment serve the request. */
-function passOn(route: Route, forward: Forward, options: AppOptions): Middleware {
+function passOn(route: Route, forward: Forward, options: AppOptions): Serve {
   return async (ctx) => {
     const state = ctx.state as RequestState;
     state.route = route;
@@ -273,7 +293,7 @@ function passOn(route: Route, forward: Forward, options: AppOptions): Middleware
     const { ip, request_id } = state;
     const reply = await forward(ctx, { ip, request_id, signal: clientSignal(ctx) });
     // The answer to HEAD is written with the headers that are there by then. Other answers may still fail before their first bytes.
-    if (ctx.method === 'HEAD') ctx.set({ ...reply.headers });
+    if (ctx.method === 'HEAD') setHeaders(ctx, reply.headers ?? {});
     await writeReply(ctx, route, reply);
   };
 }
@@ -303,7 +323,7 @@ function entered(ctx: Context, heavy_requests: HeavyRequests): HeavyRequest {
 async function admit(ctx: Context, options: AppOptions, caller: Caller | null | undefined): Promise<void> {
   const { ip } = ctx.state as RequestState;
   const { method } = ctx;
-  if (options.admit) ctx.set({ ...(await options.admit({ api: apiOfRequest(ctx), caller, ip, method })) });
+  if (options.admit) setHeaders(ctx, await options.admit({ api: apiOfRequest(ctx), caller, ip, method }));
 }
 
 async function withBody(

@@ -17,9 +17,21 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
   const trusted = trusted_proxies.map(parseRange);
   const isTrusted = (address: string) => trusted.length > 0 && isIn(trusted, parseAddress(address));
 
+  /** The peer of a connection stays the same. */
+  const known = new WeakMap<object, { peer: string; is_trusted: boolean }>();
+  const peerAt = (socket: Pick<Socket, 'remoteAddress'>) => {
+    const before = known.get(socket);
+    if (before) return before;
+    const peer = plain(socket.remoteAddress ?? '');
+    const found = { peer, is_trusted: isTrusted(peer) };
+    // A connection that is gone has no address.
+    if (peer !== '') known.set(socket, found);
+    return found;
+  };
+
   const addressOf = (request: IncomingMessage) => {
-    const peer = plain(request.socket.remoteAddress ?? '');
-    if (!isTrusted(peer)) return peer;
+    const { peer, is_trusted } = peerAt(request.socket);
+    if (!is_trusted) return peer;
     const forwarded = String(request.headers['x-forwarded-for'] ?? '');
     const real = plain(String(request.headers['x-real-client-ip'] ?? '').trim());
     // Another deployment of this service sends X-Real-Client-IP alone. A proxy with X-Forwarded-For may pass on a client's forgery.
@@ -32,8 +44,10 @@ export function openClientAddress(trusted_proxies: readonly string[]): ClientAdd
     }
     return peer;
   };
-  const peerOf = ({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>) =>
-    isTrusted(plain(remoteAddress)) ? null : plain(remoteAddress);
+  const peerOf = (socket: Pick<Socket, 'remoteAddress'>) => {
+    const { peer, is_trusted } = peerAt(socket);
+    return is_trusted ? null : peer;
+  };
   return Object.assign(addressOf, { peerOf });
 }
 

@@ -5,6 +5,7 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { traced } from '../../events/tracing.ts';
+import { setHeaders } from './answers/headers.ts';
 import { openClientAddress } from './client-address.ts';
 import type { HeavyRequest } from './limits/heavy-requests.ts';
 import { openHttpMetrics } from './metrics.ts';
@@ -41,7 +42,7 @@ export function observe(options: ObserveOptions): Middleware {
       ip: clientAddress(ctx.req),
     };
     ctx.state = state;
-    ctx.set('X-Request-ID', state.request_id);
+    setHeaders(ctx, { 'X-Request-ID': state.request_id });
     // The frame, the server and the stream of a large answer each listen for the end of the response.
     ctx.res.setMaxListeners(MAX_LISTENERS);
     metrics.started();

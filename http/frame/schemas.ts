@@ -12,5 +12,11 @@ export const Time = (description?: string) =>
 export const NullableTime = Nullable(Time());
 
 /** The named fields of an object, in this order. */
-export const pick = <From extends object, Name extends keyof From>(from: From, names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<From, Name>;
+export function pick<From extends object, Name extends keyof From>(
+  from: From,
+  names: readonly Name[],
+): Pick<From, Name> {
+  const picked = {} as Pick<From, Name>;
+  for (const name of names) picked[name] = from[name];
+  return picked;
+}

@@ -23,7 +23,7 @@ const NEVER = [
   'stripe',
   '@opentelemetry/sdk-trace',
 ];
-const OF_HTTP = ['koa', '@koa/router', 'jose', 'prom-client'];
+const OF_HTTP = ['koa', 'jose', 'prom-client'];
 /** The other packages of each thread, known by a module that only this thread loads. */
 const THREADS = {
   '/http/open-app.ts': { may: OF_HTTP, may_not: ['undici'] },

@@ -8,6 +8,7 @@ import { isAwaitingContinue } from '../input/body-chunks.ts';
 import { restTurn } from '../request-turns.ts';
 import type { Reply, Route } from '../route.ts';
 import { successStatus } from '../route.ts';
+import { setHeaders } from './headers.ts';
 import { hasLongList, jsonPieces } from './json-pieces.ts';
 import { JsonText, tagOf } from './json-text.ts';
 
@@ -15,6 +16,7 @@ import { JsonText, tagOf } from './json-text.ts';
 const MAX_TAGGED_BYTES = 1024 * 1024;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+const JSON_HEADERS = { 'Content-Type': JSON_TYPE };
 
 /** Writes the reply of a handler to the response. Throws what the reply's stream throws before its first bytes. */
 export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, reply: Reply): Promise<void> {
@@ -30,7 +32,7 @@ export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, 
   } else if (typeof body === 'string' || body instanceof Uint8Array) {
     // The type comes before the body, because Koa takes text that starts with `<` for HTML.
     const type = content_type ?? 'text/plain; charset=utf-8';
-    ctx.set('Content-Type', type);
+    setHeaders(ctx, { 'Content-Type': type });
     if (body.length > MAX_AT_ONCE_BYTES) await writeInPieces(ctx, Buffer.from(body as string), type);
     else ctx.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   } else if (body instanceof JsonText && body.bytes.length > MAX_AT_ONCE_BYTES) {
@@ -38,7 +40,7 @@ export async function writeReply(ctx: Context, route: Pick<Route, 'responses'>, 
   } else if (body instanceof JsonText) writeJsonText(ctx, body);
   else if (hasLongList(body)) await writeLongJson(ctx, body);
   else writeJson(ctx, body);
-  ctx.set({ ...headers });
+  setHeaders(ctx, headers);
 }
 
 /** A larger body is written as its client reads it: what waits on a connection is bounded, whatever the size of its answer. */
@@ -77,7 +79,7 @@ async function writeLongJson(ctx: Context, body: object): Promise<void> {
 }
 
 function writeText(ctx: Context, text: string): void {
-  ctx.set('Content-Type', JSON_TYPE);
+  setHeaders(ctx, JSON_HEADERS);
   ctx.body = text;
   const is_taggable = ctx.status === 200 && (ctx.method === 'GET' || ctx.method === 'HEAD');
   if (!is_taggable || text.length > MAX_TAGGED_BYTES) return;
@@ -85,14 +87,14 @@ function writeText(ctx: Context, text: string): void {
 }
 
 function writeJsonText(ctx: Context, { bytes, tag }: JsonText): void {
-  ctx.set('Content-Type', JSON_TYPE);
+  setHeaders(ctx, JSON_HEADERS);
   ctx.body = bytes;
   writeTag(ctx, tag);
 }
 
 /** A client that has the answer already gets its headers alone. */
 function writeTag(ctx: Context, tag: string): void {
-  ctx.set('ETag', `W/${tag}`);
+  setHeaders(ctx, { ETag: `W/${tag}` });
   // If-None-Match uses weak comparison (RFC 9110, 13.1.2).
   const known = ctx.get('if-none-match');
   if (known === '') return;

@@ -1,5 +1,6 @@
 // The headers that keep browsers from misusing an answer: framing it, sniffing its type, caching it. A reply may override them.
 import type { Middleware } from 'koa';
+import { setHeaders } from './headers.ts';
 
 const HEADERS = {
   'Cache-Control': 'no-store',
@@ -13,7 +14,7 @@ const HEADERS = {
 export function securityHeaders(https: boolean): Middleware {
   const headers = https ? { ...HEADERS, 'Strict-Transport-Security': 'max-age=31536000' } : HEADERS;
   return async (ctx, next) => {
-    ctx.set(headers);
+    setHeaders(ctx, headers);
     await next();
   };
 }

@@ -1,5 +1,6 @@
 // Compiles the checks of one route at start, for its parameters and its body.
 import type { IncomingHttpHeaders } from 'node:http';
+import type { TObject } from '../../../events/schema.ts';
 import type { Problem } from '../errors.ts';
 import type { Route } from '../route.ts';
 import { readQuery } from './query.ts';
@@ -16,6 +17,10 @@ export interface RouteChecks {
 }
 
 const validation = openValidation();
+const namesIn = ({ properties }: TObject) => Object.keys(properties);
+/** Of what the frame itself has picked by the names of the schema. */
+const checkOf = (place: 'path' | 'header', schema: TObject): Check =>
+  namesIn(schema).length === 0 ? () => [] : validation.compile(place, schema);
 
 /** Node reads the bytes of a header as Latin-1; clients send UTF-8. */
 function textOf(given: string | string[]): string | string[] {
@@ -25,20 +30,23 @@ function textOf(given: string | string[]): string | string[] {
 }
 
 export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
-  const path = validation.compile('path', route.params);
+  const path = checkOf('path', route.params);
   const query = validation.compile('query', route.query);
-  const header = validation.compile('header', route.headers);
+  const header = checkOf('header', route.headers);
+  const takes_no_query = namesIn(route.query).length === 0;
   const rules = { keeps_empty: route.method === 'DELETE', is_open: route.access === 'none' };
-  const header_names = Object.keys(route.headers.properties);
+  const header_names = namesIn(route.headers);
   return {
     input(given_params, search, given_headers) {
       const params = { ...given_params };
+      const headers: Record<string, string | string[]> = {};
+      for (const name of header_names) {
+        const given = given_headers[name];
+        if (given !== undefined) headers[name] = textOf(given);
+      }
+      if (takes_no_query && search === '')
+        return { params, query: {}, headers, problems: [...path(params), ...header(headers)] };
       const read = readQuery(search, route.query, rules);
-      const headers = Object.fromEntries(
-        header_names.flatMap((name) =>
-          given_headers[name] === undefined ? [] : [[name, textOf(given_headers[name])]],
-        ),
-      );
       const problems = [...path(params), ...read.problems, ...query(read.query), ...header(headers)];
       return { params, query: read.query, headers, problems };
     },

@@ -1,5 +1,6 @@
 // Rate limits: requests of each API key a minute and a day, and requests to the gateway of each user and of each address a minute.
 // Decision 17 says why.
+import { LRUCache } from 'lru-cache';
 import { isTestUser } from '../../../events/test-user.ts';
 import type { Api } from '../api.ts';
 import { HttpError } from '../errors.ts';
@@ -64,26 +65,26 @@ export function openRateLimits(options: RateLimitOptions) {
   ];
   const reads_of_key = [limit(shared, 'key-reads-minute', { ...key, what: 'reads', most: reads_per_minute })];
   const without_key = { subject: 'An address without a valid API key', what: 'requests', most: per_minute };
-  const of_address_without_key = limit(own, 'address-minute', without_key);
+  const withoutKey = limitsByAddress(limit(own, 'address-minute', without_key));
   // The gateway counts reads in this process alone: a count that all share would cost more than many of the reads.
   const user = { subject: 'A user', what: 'requests', most: gateway.of_user };
   const change = { subject: 'A user', what: 'changes', most: gateway.changes_of_user };
   const of_user = limit(own, 'user-minute', user);
   const changes_of_user = limit(shared, 'user-changes-minute', change);
   const address = { subject: 'An address', what: 'requests', most: gateway.of_address };
-  const of_address = limit(own, 'gateway-address-minute', address);
+  const ofAddress = limitsByAddress(limit(own, 'gateway-address-minute', address));
 
-  function limitsFor({ api, caller, ip, method }: Admitted): (readonly [Limit, key: string])[] {
+  function limitsFor({ api, caller, ip, method }: Admitted): readonly (readonly [Limit, key: string])[] {
     if (api.credentials !== 'token') {
       if (caller === undefined) return [];
-      if (caller === null) return forAddress(of_address_without_key, ip);
+      if (caller === null) return withoutKey(ip);
       // Whoever follows a job spends nothing of what submissions may.
       // Test keys cost nothing, so that another one is no further allowance.
       const of = isTestUser(caller.user_id) ? caller.user_id : (caller.key_id ?? caller.user_id);
       return (isRead(method) ? reads_of_key : of_key).map((one) => [one, of]);
     }
     // Before anything is known of the caller: a stranger costs no look at credentials.
-    if (caller === undefined) return forAddress(of_address, ip);
+    if (caller === undefined) return ofAddress(ip);
     if (caller === null) return [];
     return (isRead(method) ? [of_user] : [of_user, changes_of_user]).map((one) => [one, caller.user_id]);
   }
@@ -114,10 +115,18 @@ export function openRateLimits(options: RateLimitOptions) {
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
-/** The narrowest first: what it refuses to one /64 does not count for its /48. */
-function forAddress(limit: Limit, ip: string): (readonly [Limit, key: string])[] {
-  const holders = holdersOf(ip).map(([name, times]) => [{ ...limit, most: times * limit.most }, name] as const);
-  return holders.reverse();
+const MAX_ADDRESSES = 1000;
+
+/** Of an address, the narrowest first: what it refuses to one /64 does not count for its /48. */
+function limitsByAddress(limit: Limit): (ip: string) => readonly (readonly [Limit, key: string])[] {
+  const known = new LRUCache<string, readonly (readonly [Limit, key: string])[]>({ max: MAX_ADDRESSES });
+  return (ip) => {
+    const before = known.get(ip);
+    if (before) return before;
+    const limits = holdersOf(ip).map(([name, times]) => [{ ...limit, most: times * limit.most }, name] as const);
+    known.set(ip, limits.reverse());
+    return limits;
+  };
 }
 
 export function rateLimited(
