@@ -55,21 +55,21 @@ export type ClassifiedUrl = CheckableUrl | { category: 'invalid'; reason: Invali
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
-/** Most texts have none of these characters, and need no closer look. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const CONTROL_OR_BRACE = /[\u0000-\u001f\u007f-\u009f{<[]/;
+/** Most URLs are of these characters alone: no white space and no control character, nothing that encoding has lost, no bracket of a placeholder. */
+const CLEAN = /^[hH][tT][tT][pP][sS]?:[!-;=-Z\\-z|}~]+$/;
 const HTTP = /^https?:/i;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const HOST_AND_PORT = /^([^/?#:]*):\d+(?:[/?#]|$)/;
 const WHITE_SPACE = /\s/;
 const SECOND_URL = /\s(?:https?:\/\/|www\.)/i;
 const ANY_DOT = /[.\u3002\uff0e\uff61]/;
-/** The parser accepts `https://a.com,b` and `https://"a.com"`, but no host name of the web has such characters. */
-const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
+/**
+ * The parser accepts `https://a.com,b` and `https://"a.com"`, but no host name of the web has such characters. Where a scheme stands twice, as in
+ * `https://https://a.com`, the second one is left for a host.
+ */
+const HOST_NAME = /^(?!https?$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
 /** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, and a part of the path or a value that is `{id}`, `<id>` or `[id]`. */
 const PLACEHOLDER = /\{\{|\$\{|\{%|<%|[/=](?:\{[a-z_]\w*\}|<[a-z][\w-]*>)|\/\[[a-z_][\w-]*\](?:\/|$)/i;
-/** What is left for a host where a scheme stands twice: `https://https://a.com`. */
-const SCHEMES = new Set(['http', 'https']);
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const MAX_HOST_CHARS = 254;
 
@@ -81,12 +81,11 @@ export function classifyUrl(submitted: string, options: ClassifyOptions): Classi
   const text = submitted.trim();
   if (text.length === 0) return invalid('empty');
   if (text.length > options.max_url_chars) return invalid('too_long');
-  if (CONTROL_OR_BRACE.test(text)) {
-    if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
-    if (PLACEHOLDER.test(text)) return invalid('placeholder');
-  }
+  if (CLEAN.test(text)) return classifyAbsolute(text, options);
+  if (CONTROL_CHARACTER.test(text)) return invalid('control_character');
+  if (PLACEHOLDER.test(text)) return invalid('placeholder');
   if (text.includes('\ufffd') || !text.isWellFormed()) return invalid('undecodable');
-  if (HTTP.test(text)) return classifyAbsolute(text, options);
+  if (HTTP.test(text)) return SECOND_URL.test(text) ? invalid('several_words') : classifyAbsolute(text, options);
   if (SCHEME.test(text) && !isHostAndPort(text)) return invalid('unsupported_scheme');
   return classifyWithoutPrefix(text, options);
 }
@@ -101,7 +100,6 @@ function classifyAbsolute(text: string, options: ClassifyOptions): ClassifiedUrl
   const parsed = URL.parse(text);
   if (parsed === null) return invalid(WHITE_SPACE.test(text) ? 'several_words' : 'malformed');
   if (!isHost(parsed.hostname)) return invalid('malformed');
-  if (SECOND_URL.test(text)) return invalid('several_words');
   return checkable(text, parsed, false, options);
 }
 
@@ -129,19 +127,20 @@ function isHostAndPort(text: string): boolean {
 
 function isHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return true;
-  return hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname) && !SCHEMES.has(hostname);
+  return hostname.length <= MAX_HOST_CHARS && HOST_NAME.test(hostname);
 }
 
 function checkable(url: string, parsed: URL, prefix_added: boolean, options: ClassifyOptions): ClassifiedUrl {
-  const { hostname: host } = parsed;
-  if (parsed.href.includes('@') && parsed.password !== '') {
+  const { hostname: host, href } = parsed;
+  if (href.includes('@') && parsed.password !== '') {
     parsed.password = '';
     return checkable(parsed.href, parsed, prefix_added, options);
   }
-  const { href } = parsed;
   if (options.only_host !== undefined && !isOf(options.only_host, parsed)) return invalid('not_of_sandbox');
-  const address = addressIn(host);
-  if (address !== null && options.allows_address?.(address) === false) return invalid('private_address');
+  if (options.allows_address) {
+    const address = addressIn(host);
+    if (address !== null && !options.allows_address(address)) return invalid('private_address');
+  }
   // In the parser's form the first # starts the fragment; it is percent-encoded everywhere else.
   const hash = href.indexOf('#');
   const blocked_domain = options.blocked_domain_of?.(host) ?? null;

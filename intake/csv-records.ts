@@ -26,7 +26,7 @@ const NO_DELIMITER = '\0';
 const MAX_COLUMNS = 16_384;
 const [LF, CR] = [10, 13];
 /** A piece takes a few milliseconds, also when its rows are short. */
-const PIECE_BYTES = 8 * 1024;
+const PARSED_PIECE_CHARS = 8 * 1024;
 const PLAIN_PIECE_CHARS = 16 * 1024;
 const MAX_BYTES_A_CHAR = 3;
 /** Quotes that csv-parse keeps because spaces follow them. */
@@ -45,36 +45,65 @@ export async function* readRecords(
   let rest = '';
   let row = 0;
   let parser: Parser | null = null;
+  /** Characters since the last change of the reader, and those that csv-parse reads before plain rows are tried again. */
+  let [read_chars, patience] = [0, PARSED_PIECE_CHARS];
   for await (const some of text) {
-    let at = 0;
-    while (parser === null && at < some.length) {
-      const piece = some.slice(at, at + PLAIN_PIECE_CHARS);
-      at += piece.length;
-      const found = plainRows(rest + piece, plain);
-      if (found.rows.length > 0) yield found.rows.map((cells) => ({ row: ++row, cells }));
-      rest = found.rest;
-      if (found.is_stopped) parser = openParser(options, row);
-      await breathe();
+    for (let ahead = some; ahead !== ''; await breathe()) {
+      const [piece, behind] = pieceOf(ahead, parser ? PARSED_PIECE_CHARS : PLAIN_PIECE_CHARS);
+      read_chars += piece.length;
+      ahead = behind;
+      if (parser) {
+        const records = await parser.read(piece);
+        if (records.length === 0) continue;
+        yield records;
+        row += records.length;
+        if (read_chars < patience) continue;
+        ahead = parser.rest() + behind;
+        parser = null;
+      } else {
+        const found = plainRows(rest + piece, plain);
+        if (found.rows.length > 0) yield found.rows.map((cells) => ({ row: ++row, cells }));
+        rest = found.rest;
+        if (!found.is_stopped) continue;
+        parser = openParser(options, row);
+        // Where other rows are frequent, csv-parse is faster alone.
+        patience = read_chars - rest.length < patience ? 2 * patience : PARSED_PIECE_CHARS;
+        ahead = rest + behind;
+        rest = '';
+      }
+      read_chars = 0;
     }
-    if (parser === null) continue;
-    yield* parser.read(rest + some.slice(at));
-    rest = '';
   }
-  if (rest !== '') parser = openParser(options, row);
+  parser ??= rest === '' ? null : openParser(options, row);
   if (parser === null) return;
-  yield* parser.read(rest);
-  yield* parser.end();
+  const last = await parser.end(rest);
+  if (last.length > 0) yield last;
 }
 
+/** The beginning of a text and what is behind it, between two characters. */
+function pieceOf(text: string, max_chars: number): [piece: string, behind: string] {
+  const end = (text.charCodeAt(max_chars - 1) & 0xfc00) === HIGH_SURROGATE ? max_chars - 1 : max_chars;
+  return [text.slice(0, end), text.slice(end)];
+}
+const HIGH_SURROGATE = 0xd800;
+/** csv-parse looks a few bytes ahead, so that a record may end in a piece before. */
+const HELD_BYTES = 64;
+
 interface Parser {
-  read(text: string): AsyncGenerator<CsvRecord[]>;
-  end(): AsyncGenerator<CsvRecord[]>;
+  /** The records that have ended. */
+  read(text: string): Promise<CsvRecord[]>;
+  /** The text behind the records of the last reading, which needs another parser. */
+  rest(): string;
+  /** The records of the last text. */
+  end(text: string): Promise<CsvRecord[]>;
 }
 
 /** Opens csv-parse for the text behind the first `rows` rows. */
 function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions, rows: number): Parser {
   let row = rows;
-  let page: CsvRecord[] = [];
+  let records: CsvRecord[] = [];
+  /** The bytes written, and those of them up to the end of the last record. */
+  let [written_bytes, ended_bytes] = [0, 0];
   const parser = parse({
     delimiter: delimiter ?? NO_DELIMITER,
     record_delimiter: ['\r\n', '\n', '\r'],
@@ -84,8 +113,9 @@ function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions,
     relax_column_count: true,
     ignore_last_delimiters: MAX_COLUMNS,
     max_record_size: max_row_chars,
-    on_record(cells: string[]) {
-      page.push({ row: ++row, cells: has_quotes ? cells.map(withoutQuotes) : cells });
+    on_record(cells: string[], { bytes }) {
+      ended_bytes = bytes;
+      records.push({ row: ++row, cells: has_quotes ? cells.map(withoutQuotes) : cells });
       // csv-parse makes an unused Error for each record of another width than the first, at twenty times the cost of the
       // record. The reset makes each record the first.
       (parser.info as { records: number }).records = 0;
@@ -96,28 +126,29 @@ function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions,
   const { record_delimiter } = parser.options;
   parser.options.record_delimiter = [Buffer.from([LF])];
   parser.on('error', () => {}); // `write` and `end` reject with the same error.
-  const write = (piece: Buffer) =>
-    new Promise<void>((resolve, reject) => parser.write(piece, (error) => (error ? reject(error) : resolve())));
-  const end = () =>
-    new Promise<void>((resolve, reject) => parser.end((error?: Error | null) => (error ? reject(error) : resolve())));
-  const inRow = (error: unknown) => {
-    throw asIntakeError(error, row + 1, max_row_chars);
+  const settled = (begin: (done: (error?: Error | null) => void) => void) =>
+    new Promise<void>((resolve, reject) => begin((error) => (error ? reject(error) : resolve()))).catch((error) => {
+      throw asIntakeError(error, row + 1, max_row_chars);
+    });
+  let last: Buffer = Buffer.alloc(0);
+  const write = async (text: string) => {
+    const bytes = Buffer.from(text);
+    if (bytes.includes(CR)) parser.options.record_delimiter = record_delimiter;
+    records = [];
+    await settled((done) => parser.write(bytes, done));
+    written_bytes += bytes.length;
+    last = Buffer.concat([last.subarray(-HELD_BYTES), bytes]);
   };
-  const breathe = breather();
   return {
-    async *read(text) {
-      const bytes = Buffer.from(text);
-      if (bytes.includes(CR)) parser.options.record_delimiter = record_delimiter;
-      for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
-        await write(bytes.subarray(start, start + PIECE_BYTES)).catch(inRow);
-        if (page.length > 0) yield page;
-        page = [];
-        await breathe();
-      }
+    async read(text) {
+      await write(text);
+      return records;
     },
-    async *end() {
-      await end().catch(inRow);
-      if (page.length > 0) yield page;
+    rest: () => last.toString('utf8', last.length - (written_bytes - ended_bytes)),
+    async end(text) {
+      await write(text);
+      await settled((done) => parser.end(done));
+      return records;
     },
   };
 }

@@ -208,8 +208,10 @@ function isProse(rows: readonly SampleRow[], filename: string): boolean {
   const with_url = found.filter(({ texts }) => texts.some(beginsLikeUrl));
   if (isMarkupName(filename)) return !isColumnName(found[0]?.line ?? '');
   if (with_url.length === 0 || isColumnName(found[0]!.line)) return false;
-  const sentences = found.filter(({ line, texts }) => SENTENCE.test(line) && !texts.some(beginsLikeUrl));
-  if (!/\.(?:csv|tsv)$/i.test(filename) && sentences.length > with_url.length) return true;
+  if (!/\.(?:csv|tsv)$/i.test(filename)) {
+    const sentences = found.filter(({ line, texts }) => SENTENCE.test(line) && !texts.some(beginsLikeUrl));
+    if (sentences.length > with_url.length) return true;
+  }
   if (found.some(({ line }) => /^#{1,6} |\]\(https?:/i.test(line))) return true;
   const prose = with_url.filter(({ is_prose, line }) => is_prose && (!DELIMITED.test(line) || SENTENCE.test(line)));
   return prose.length * 2 > with_url.length && haveNotes(prose.map(({ line }) => line));

@@ -95,7 +95,8 @@ async function* textCells(
   const reading = { has_notes: is_prose || column.has_notes, takes_names: !is_prose && column.takes_names };
   const indexes = takes_all ? indexesOf(column) : [column.index];
   const last = column.header === null ? -1 : column.header.length - 1;
-  const is_simple = !takes_all && reading.takes_names;
+  /** The column most of whose cells are taken as they stand. */
+  const simple = !takes_all && reading.takes_names && may_be_plain ? column.index : null;
   const placeOf = (row: number, index: number) => (takes_all ? { row, column: index } : { row });
   const breathe = breather();
   const options = { delimiter, max_row_chars: limits.max_row_chars, has_quotes: !is_prose };
@@ -105,13 +106,18 @@ async function* textCells(
     for (const { row, cells } of some) {
       if (cells.length > widest.columns) widest.columns = cells.length;
       if (row < column.first_data_row) continue;
+      const plain = simple === null ? undefined : cells[simple];
+      if (plain !== undefined && (simple !== last || cells.length === last + 1) && isPlain(plain)) {
+        page.push({ row, value: plain });
+        continue;
+      }
       // A column may have its first URL far below the beginning.
       for (const index of takes_all ? cells.keys() : indexes) {
         const value = cells[index];
         if (value === undefined || (!indexes.includes(index) && !holdsUrl(value))) continue;
         const has_more = index === last && cells.length > index + 1;
         if (may_be_plain && !has_more && isPlain(value)) {
-          page.push(is_simple ? { row, value } : { ...placeOf(row, index), ...textOf(value, reading) });
+          page.push({ ...placeOf(row, index), ...textOf(value, reading) });
           continue;
         }
         for (const text of has_more && !is_prose ? lastTexts(cells, index, delimiter!) : [value]) {

@@ -50,16 +50,16 @@ export async function wholeOf(file: TextFile, max_bytes: number): Promise<Buffer
 }
 
 /** The bytes in order, inflated; each piece is valid until the next one is asked for. */
-async function* bytesOf(file: TextFile): AsyncGenerator<Buffer> {
+async function* bytesOf(file: TextFile, chunk_bytes = CHUNK_BYTES): AsyncGenerator<Buffer> {
   const opened = file.archive?.opened;
   if (file.part !== undefined && opened) yield* opened.read(opened.partsLike(/^/)[file.part] ?? '');
   else if (file.part !== undefined) yield* partBytesOf(file, file.part);
   else if (file.is_gzip) yield* inflatedBytesOf(file);
-  else yield* plainBytesOf(file.path);
+  else yield* plainBytesOf(file.path, chunk_bytes);
 }
 
-async function* plainBytesOf(path: string): AsyncGenerator<Buffer> {
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+async function* plainBytesOf(path: string, chunk_bytes: number): AsyncGenerator<Buffer> {
+  const buffer = Buffer.allocUnsafe(chunk_bytes);
   await using file: FileHandle = await open(path);
   for (;;) {
     // Each read yields to the event loop, which a buffering stream would not guarantee.
@@ -107,20 +107,28 @@ async function* inflatedBytesOf({ path, max_inflated_bytes }: TextFile): AsyncGe
   }
 }
 
-/** The most bytes to look through for the first one that tells the encoding. */
+/** The most bytes to look through for the first one that tells the encoding, and how many of them at once. */
 const MAX_LOOK_BYTES = 16 * 1024 * 1024;
+const LOOK_BYTES = 1024 * 1024;
 
 /** The encoding of a file; of one that begins in ASCII by the first piece that has more. */
 export async function encodingOfFile(file: TextFile, head: Buffer): Promise<TextEncoding> {
   const encoding = await encodingOf(head, head.length < CHUNK_BYTES);
   if (encoding !== 'utf-8' || head.length < CHUNK_BYTES || !isAscii(head)) return encoding;
   let bytes = 0;
-  for await (const piece of bytesOf(file)) {
-    if (!isAscii(piece)) return encodingOf(piece, false);
+  for await (const piece of bytesOf(file, LOOK_BYTES)) {
+    if (!isAscii(piece)) return encodingOf(fromFirstBeyondAscii(piece), false);
     bytes += piece.length;
     if (bytes >= MAX_LOOK_BYTES) break;
   }
   return 'utf-8';
+}
+
+/** As much as is judged at once. */
+function fromFirstBeyondAscii(piece: Buffer): Buffer {
+  let start = 0;
+  while (isAscii(piece.subarray(start, start + CHUNK_BYTES))) start += CHUNK_BYTES;
+  return piece.subarray(start, start + CHUNK_BYTES);
 }
 
 /** The text in order, without a byte order mark. Throws `not_a_table` at a NUL character. */

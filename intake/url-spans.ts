@@ -7,6 +7,10 @@ export interface Span {
 }
 
 const SCHEME_OR_WWW = /https?:\/\/|www\.(?=[\p{L}\p{N}])/giu;
+/** What each text with a URL has. */
+const HINT = /:\/\/|www\./i;
+/** Characters of a URL that never end it. */
+const INNER = /[\w./:?#@!&+=%-]*/y;
 const NEXT_URL = /https?:\/\/|www\./iy;
 /** Characters behind which a URL begins, whatever stands before them. */
 const OPENERS = new Set(' \t\n\r,;|<>([{"\'`*~^');
@@ -58,6 +62,7 @@ const ENDS_ITEM = ',;|\\';
  */
 export function spansOf(text: string, in_prose = false): Span[] {
   const spans: Span[] = [];
+  if (!HINT.test(text)) return spans;
   const context = new Context(text, !in_prose && !/\s/.test(text));
   SCHEME_OR_WWW.lastIndex = 0;
   for (let found = SCHEME_OR_WWW.exec(text); found; found = SCHEME_OR_WWW.exec(text)) {
@@ -143,7 +148,11 @@ function endOf(text: string, start: number, from: number, context: Context): num
   const follows_unspaced = start > 0 && UNSPACED.test(before);
   const opened = new Map<string, number>();
   let at = from;
-  for (; at < text.length; at++) {
+  for (; ; at++) {
+    INNER.lastIndex = at;
+    INNER.test(text);
+    at = INNER.lastIndex;
+    if (at >= text.length) break;
     const char = text[at]!;
     if (char <= ' ' || (char >= '\u007f' && char <= '\u009f') || STOPS.has(char)) {
       if (char === '<' && matchAt(PLACEHOLDER, text, at)) at = PLACEHOLDER.lastIndex - 1;

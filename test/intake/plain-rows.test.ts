@@ -63,7 +63,7 @@ async function read(text: string, options: CsvOptions, piece_chars: number): Pro
   }
 }
 
-/** What csv-parse alone reads: a first row that is not plain goes before the text. */
+/** What csv-parse reads, but for a last row that the text may not end: a first row that is not plain goes before the text, all in one piece. */
 async function readByCsvParse(text: string, options: CsvOptions): Promise<Reading> {
   const { records, error } = await read(`"a"b\n${text}`, options, text.length + 10);
   const above = (row: string) => String(Number(row) - 1);
@@ -104,4 +104,25 @@ test('plain rows and csv-parse read the same, wherever the text is cut', async (
     ),
     RUNS,
   );
+});
+
+test('rows behind those that need csv-parse are read as they were written, wherever the text is cut', async (t) => {
+  const rows: string[][] = [];
+  let text = '';
+  // Runs of plain rows and of others, of every length up to some pages, with characters of one to four bytes.
+  for (let run = 1; run < 120; run++) {
+    const filler = 'aé中😀'.repeat(run % 7);
+    for (let n = 0; n < run; n++) {
+      rows.push([`${run}.${n}`, `${filler}, "b"`]);
+      text += `${run}.${n},${run % 2 ? '' : ' '}"${filler}, ""b"""\n`;
+    }
+  }
+  for (const piece_chars of [997, 8_191, 50_000, text.length]) {
+    const { records } = await read(text, { delimiter: ',', max_row_chars: 10_000 }, piece_chars);
+    t.deepEqual(
+      records.map(({ cells }) => cells),
+      rows,
+    );
+    t.is(records.at(-1)?.row, rows.length);
+  }
 });
