@@ -5,10 +5,10 @@ import {
   type BillingInterval,
   type PaidLine,
   type PaymentNotice,
-  PaymentProviderError,
   type PlanName,
   type Settled,
   SUBSCRIPTION_STATUSES,
+  UnreadablePaymentEvent,
 } from '../../http/billing/payments.ts';
 
 /** Facts that an event does not carry. */
@@ -26,7 +26,7 @@ export interface FromStripe {
   linesOf(invoice: string): Promise<Stripe.InvoiceLineItem[]>;
 }
 
-/** Throws `PaymentProviderError` for an event of another API version that it cannot read: Stripe sends the event again. */
+/** Throws `UnreadablePaymentEvent` for an event of another API version that it cannot read: Stripe sends the event again. */
 export async function noticesOf(event: Stripe.Event, from_stripe: FromStripe): Promise<PaymentNotice[]> {
   const at = timeOf(event.created);
   switch (event.type) {
@@ -194,7 +194,7 @@ async function reversalOf(
 function assertKnown(value: unknown, field: string): void {
   if (value !== undefined) return;
   const message = `an event without ${field}: the webhook endpoint wants the API version that the guide names`;
-  throw new PaymentProviderError(message);
+  throw new UnreadablePaymentEvent(message);
 }
 
 export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();

@@ -13,6 +13,7 @@ import {
   type OrderItem,
   PaymentProviderError,
   type PlanName,
+  UnreadablePaymentEvent,
 } from '../../http/billing/payments.ts';
 import { documentOf } from './stripe-documents.ts';
 import { type FromStripe, idOf, noticesOf, timeOf } from './stripe-events.ts';
@@ -264,7 +265,12 @@ export function openStripe(options: StripeOptions): ChargingProvider {
       const events = stripe.events.list({ created: { gte: Math.floor(since_ms / 1000) }, limit: 100 });
       const pages = events[Symbol.asyncIterator]();
       for (let next = await asked(() => pages.next()); !next.done; next = await asked(() => pages.next())) {
-        yield await deliveryOf(next.value);
+        const { value: event } = next;
+        const read = deliveryOf(event).then((delivery) => ({ ...delivery, unreadable: null }));
+        yield await read.catch((error: unknown) => {
+          if (!(error instanceof UnreadablePaymentEvent)) throw error;
+          return { id: event.id, notices: [], unreadable: error.message };
+        });
       }
     },
   };

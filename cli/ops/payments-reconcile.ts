@@ -4,6 +4,7 @@ import { openBilling, type PaymentNotice } from '../../commands/billing/billing.
 import { openCredits } from '../../commands/ledger/credits.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { PaymentReceived } from '../../events/payment.ts';
+import { isOfStore } from '../../events/store-faults.ts';
 import { idOf } from '../../events/streams.ts';
 import { openLogger } from '../../service/logger.ts';
 import { openChargingProvider } from '../../service/open-payments.ts';
@@ -25,6 +26,8 @@ interface Reconciled {
   events: number;
   /** Those that the log lacked, with what they say. */
   taken: { event_id: string; notices: string[] }[];
+  /** Those that could not be read or recorded. */
+  not_taken: { event_id: string; why: string }[];
   /** Payments of the time that none of the provider's events is about. */
   in_log_alone: { payment_id: string; user_id: string; amount_cents: number; currency: string; paid_at: string }[];
 }
@@ -52,7 +55,8 @@ export const paymentsReconcile: Command = {
     await using stores = closing(await openStores(config, logger, opening));
     const reconciled = await reconcile(stores.log, provider, since_ms);
     run.out.write(run.json ? `${JSON.stringify(reconciled, null, 2)}\n` : textOf(reconciled));
-    return reconciled.in_log_alone.length > 0 ? EXIT.violation : EXIT.clean;
+    if (reconciled.in_log_alone.length > 0) return EXIT.violation;
+    return reconciled.not_taken.length > 0 ? EXIT.unknown : EXIT.clean;
   },
 };
 
@@ -79,15 +83,22 @@ async function reconcile(log: EventStore, provider: Provider, since_ms: number):
     },
   };
   const billing = openBilling(counting, openCredits(counting), provider.name);
-  const reconciled: Reconciled = { events: 0, taken: [], in_log_alone: [] };
+  const reconciled: Reconciled = { events: 0, taken: [], not_taken: [], in_log_alone: [] };
   const known = new Set<string>();
-  for await (const { id: event_id, notices } of provider.eventsSince(since_ms)) {
+  async function take(event_id: string, notice: PaymentNotice): Promise<void> {
+    const context = { command_id: randomUUID(), causation_id: event_id, actor: 'admin:reconcile', now: Date.now() };
+    await billing.take(notice, context).catch((error: unknown) => {
+      if (isOfStore(error)) throw error;
+      reconciled.not_taken.push({ event_id, why: (error as Error).message });
+    });
+  }
+  for await (const { id: event_id, notices, unreadable } of provider.eventsSince(since_ms)) {
     reconciled.events += 1;
+    if (unreadable !== null) reconciled.not_taken.push({ event_id, why: unreadable });
     const before = appended;
     for (const notice of notices) {
       if ('payment_id' in notice) known.add(notice.payment_id);
-      const context = { command_id: randomUUID(), causation_id: event_id, actor: 'admin:reconcile', now: Date.now() };
-      await billing.take(notice, context);
+      await take(event_id, notice);
     }
     if (appended > before) reconciled.taken.push({ event_id, notices: notices.map(wordsOf) });
   }
@@ -104,10 +115,11 @@ async function reconcile(log: EventStore, provider: Provider, since_ms: number):
 const wordsOf = (notice: PaymentNotice): string =>
   'payment_id' in notice ? `${notice.type} ${notice.payment_id}` : notice.type;
 
-function textOf({ events, taken, in_log_alone }: Reconciled): string {
+function textOf({ events, taken, not_taken, in_log_alone }: Reconciled): string {
   const lines = [
     `${count(events, 'event')} of the provider: ${taken.length} of them were not in the log, and are now`,
     ...taken.map(({ event_id, notices }) => `  taken: ${event_id} (${notices.join(', ')})`),
+    ...not_taken.map(({ event_id, why }) => `  not taken: ${event_id}: ${why}`),
     ...in_log_alone.map(
       ({ payment_id, user_id, amount_cents, currency, paid_at }) =>
         `  in the log alone: ${payment_id} of ${user_id}, ${amount_cents} ${currency} at ${paid_at}`,

@@ -52,6 +52,12 @@ export interface Delivery {
   notices: PaymentNotice[];
 }
 
+/** An event that the provider keeps. */
+export interface KeptDelivery extends Delivery {
+  /** Why the service cannot read it; null for one that it can. */
+  unreadable: string | null;
+}
+
 const SIGNED_WITHIN_S = 300;
 
 /**
@@ -68,6 +74,9 @@ export function isRecentSignature(text: string, now_ms: number): boolean {
 export class PaymentProviderError extends Error {
   readonly code = 'payment_provider_failed';
 }
+
+/** The event lacks what every version has that the service reads. */
+export class UnreadablePaymentEvent extends PaymentProviderError {}
 
 export interface PaymentProvider {
   readonly name: PaymentProviderName;
@@ -110,7 +119,7 @@ export interface ChargingProvider extends PaymentProvider {
   /** Returns the invoice or the receipt of a payment; null where it has none. Throws `PaymentProviderError`. */
   documentOf(payment_id: string): Promise<PaymentPaper | null>;
   /** Returns the provider's events from this time on (milliseconds since the epoch), in any order; those of the last 30 days at most. */
-  eventsSince(since_ms: number): AsyncIterable<Delivery>;
+  eventsSince(since_ms: number): AsyncIterable<KeptDelivery>;
 }
 
 /** The sandbox moves no money: the service itself serves its pages, and signs what they lead to. */
