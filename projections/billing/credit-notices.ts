@@ -83,8 +83,15 @@ function enter(event: Entry, page: Page): void {
   const is_low = isLow(notices);
   if (!is_low) notices.low_at = null;
   else if (fell && !notices.is_low && !notices.is_erased)
-    Object.assign(notices, { low_entry: event.revision, low_at: event.metadata.at });
+    Object.assign(notices, { low_entry: event.revision, low_at: toldAt(event) });
   Object.assign(notices, { is_low, expiring_at: nextOf(notices) });
+}
+
+/** A provider is paid for the next period about an hour after the credits of the last one have expired: that is no news. */
+const RENEWED_WITHIN_MS = 24 * 3_600_000;
+
+function toldAt({ type, metadata: { at } }: Entry): string {
+  return type === 'CreditsExpired' ? new Date(Date.parse(at) + RENEWED_WITHIN_MS).toISOString() : at;
 }
 
 /** Lots that have expired go, so that their number stays small; what a job gives back to one expires at once. */

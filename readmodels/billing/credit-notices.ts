@@ -20,7 +20,7 @@ export interface CreditNoticesDocument extends Document {
   is_low: boolean;
   /** The number of the ledger's entry by which it last fell below. */
   low_entry: number | null;
-  /** When it fell; null when the mail is requested, and when the balance is not low. */
+  /** When the user is to be told; null when the mail is requested, and when the balance is not low. */
   low_at: string | null;
   /** Lots whose time has not come. */
   lots: ExpiringLot[];

@@ -134,6 +134,32 @@ test('a balance that has risen before anybody looked is not told, and a fall of 
   t.deepEqual(await told(), []);
 });
 
+test('a plan that is renewed an hour after its credits expired is no low balance; one that is not is told a day later', async (t) => {
+  const { run, grant, told, clock, choose } = await world(t);
+  await choose({ low_balance: null, expiring_credits: false });
+  const renew = async (end: number) => {
+    clock.now = end;
+    await run({ type: 'expire' });
+    t.deepEqual(await told(), []);
+    clock.now += DAY / 24;
+    await grant(1000, iso(end + 28 * DAY));
+    t.deepEqual(await told(), []);
+  };
+  const END = START + 28 * DAY;
+  await grant(1000, iso(END));
+  await renew(END);
+  await renew(END + 28 * DAY);
+  clock.now = END + 56 * DAY;
+  await run({ type: 'expire' });
+  clock.now += DAY - 1;
+  t.deepEqual(await told(), []);
+  clock.now += 1;
+  t.deepEqual(
+    (await told()).map(({ subject }) => subject),
+    [LOW],
+  );
+});
+
 test('credits that expire are told seven days before, once for each time of expiry, when there are some left', async (t) => {
   const { grant, spend, told, clock } = await world(t);
   const END = START + 28 * DAY;
