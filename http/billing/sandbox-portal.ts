@@ -132,7 +132,6 @@ async function aboutPlan(action: Action, user_id: string, at: string, deps: Deps
   if (!current) return [];
   const { changed_at: _, ...subscription } = current;
   const { subscription_id, plan, interval, period_end } = current;
-  const payment_id = `sandbox_${randomUUID()}`;
   switch (action) {
     case 'cancel':
       return [changed({ ...subscription, cancel_at: period_end })];
@@ -146,12 +145,14 @@ async function aboutPlan(action: Action, user_id: string, at: string, deps: Deps
       };
       // A period that nobody paid is not made up for.
       const period_start = shown === subscription_id ? period_end : at;
+      // Of the period, so that it is paid once, however often the button is pressed.
+      const payment_id = `${subscription_id}_${Date.parse(period_start)}`;
       return periodNotices({ subscription_id, plan, interval, period_start }, { ...paid, payment_id });
     }
     case 'fail':
       return [
         changed({ ...subscription, status: 'past_due' }),
-        { type: 'period_failed', at, user_id, subscription_id, payment_id },
+        { type: 'period_failed', at, user_id, subscription_id, payment_id: `sandbox_${randomUUID()}` },
       ];
     default:
       return [];
@@ -175,7 +176,8 @@ async function aboutPayment(
   if (action === 'win') return standing.map((reversal_id) => ({ type: 'lifted', at, payment_id, reversal_id }));
   if ((action !== 'refund' && action !== 'dispute') || standing.length > 0) return [];
   const { amount_cents, currency } = received;
-  const reversal = { reversal_id: `${action}_${randomUUID()}`, kind: action, amount_cents, currency };
+  const reversal_id = `${action}_${payment_id}_${reversals.size}`;
+  const reversal = { reversal_id, kind: action, amount_cents, currency };
   return [{ type: 'reversed', at, payment_id, reversal }];
 }
 

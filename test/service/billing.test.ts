@@ -150,6 +150,22 @@ test('in the portal a plan is renewed, fails and is cancelled, and a payment goe
   t.is((await fetch(`${portal_url}x`)).status, 404);
 });
 
+test('a button of the portal that is pressed many times at once pays a period once, and takes a payment back once', async (t) => {
+  const gwen = await service.client('gwen');
+  const bought = await gwen.ask('POST', '/checkout/create', { plan: 'starter' });
+  await press(bought.body.checkout_url, 'pay');
+  const { portal_url } = (await gwen.ask('POST', '/portal/create')).body;
+  const pressed = (action: string) =>
+    Promise.all(Array.from({ length: 8 }, () => fetch(`${portal_url}/${action}`, { method: 'POST' })));
+  await pressed('renew');
+  const { items } = (await gwen.ask('GET', '/users/me/payments')).body;
+  const periods = items.map((payment: { period_start: string }) => payment.period_start);
+  t.is(new Set(periods).size, periods.length);
+  await pressed(`refund?payment_id=${items[0].payment_id}`);
+  const [refunded] = (await gwen.ask('GET', '/users/me/payments')).body.items;
+  t.is(refunded.returned_cents, refunded.amount_cents);
+});
+
 test('of two subscriptions the portal changes the one that it shows', async (t) => {
   for (const user_id of ['grace', 'heidi', 'ivan', 'judy']) {
     const user = await service.client(user_id);
