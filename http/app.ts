@@ -35,11 +35,11 @@ import type { HeavyRequest, HeavyRequests } from './frame/limits/heavy-requests.
 import type { Admitted } from './frame/limits/rate-limits.ts';
 import type { RawBodies } from './frame/limits/raw-bodies.ts';
 import type { Maintenance } from './frame/maintenance.ts';
-import { noSuchRoute } from './frame/no-such-route.ts';
+import { isOfAnother, noSuchRoute } from './frame/no-such-route.ts';
 import { type ObserveOptions, observe, type RequestState } from './frame/observe.ts';
 import { restTurn } from './frame/request-turns.ts';
 import type { Caller, Reply, Route, RouteRequest } from './frame/route.ts';
-import { Router } from './frame/router.ts';
+import { Routers } from './frame/router.ts';
 import { type Asked, contextWithin } from './frame/within.ts';
 
 export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
@@ -72,7 +72,7 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
 /** The application serves these routes, and its own: probes, metrics and the OpenAPI documents. Throws for a broken route table. */
 export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   const app = new Koa();
-  const router = new Router<Serve>();
+  const routers = new Routers();
   const positions = openReadYourWrites();
   const steps = new Map<string, Steps>();
   const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
@@ -88,7 +88,7 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
       steps.set(nameOf(route), taken);
       return serve(route, taken, options);
     };
-    router.add(route, forward === null ? own() : passOn(route, forward, options));
+    routers.add(route, forward === null ? own() : passOn(route, forward, options));
   }
   app.use(observe(options));
   app.use(answerEarly);
@@ -96,13 +96,8 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.use(securityHeaders(options.https));
   app.use(allowOrigins(options.cors_origins ?? []));
   app.use(answerErrors(options));
-  app.use(async (ctx) => {
-    const found = router.find(ctx.path);
-    const serve = found?.handlers.get(ctx.method);
-    if (!serve) return await noSuchRoute(ctx, found?.handlers ?? null, (caller) => admit(ctx, options, caller));
-    ctx.params = found!.params;
-    await serve(ctx);
-  });
+  app.use(routers.routes());
+  app.use(noSuchRoute((ctx, caller) => admit(ctx, options, caller)));
   // When a stream fails after its answer began, Koa cuts the connection off, so that the client sees the failure.
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as RequestState | undefined;
@@ -164,15 +159,15 @@ function openFaultLog({ log, monotonic = () => performance.now() }: AppOptions) 
   };
 }
 
-type Serve = (ctx: Context) => Promise<void>;
 /** The steps of a request after it was admitted, up to the reply. */
 type Steps = (ctx: Context, caller: Caller | null) => Promise<Reply>;
 type AskWithin = (outer: Context, route: Pick<Route, 'method' | 'path'>, asked: Asked) => Promise<Reply>;
 
 /** Serves one request: finds out who asks, admits it, and writes the reply of its steps. */
-function serve(route: Route, steps: Steps, options: AppOptions): Serve {
-  return async (ctx) => {
+function serve(route: Route, steps: Steps, options: AppOptions): Middleware {
+  return async (ctx, next) => {
     const state = ctx.state as RequestState;
+    if (isOfAnother(ctx, route)) return await next();
     state.route = route;
     if (!route.quiet) await admit(ctx, options, undefined);
     const caller = await identify(route, ctx, options).catch(async (refusal: unknown) => {
@@ -284,7 +279,7 @@ function takeSteps(
 }
 
 /** Has another deployment serve the request. */
-function passOn(route: Route, forward: Forward, options: AppOptions): Serve {
+function passOn(route: Route, forward: Forward, options: AppOptions): Middleware {
   return async (ctx) => {
     const state = ctx.state as RequestState;
     state.route = route;
