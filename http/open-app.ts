@@ -166,7 +166,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     blobs,
     read,
     flips: () => readmodels.flips,
-    kept: openKeptReplies(() => readmodels.flips),
+    kept: openKeptReplies(readmodels),
     follow: (follower) => openReadModels(documents, { follower, log_id }),
     credits,
     accounts,

@@ -110,6 +110,9 @@ function fingerprintOf({ sha256, filename }: UploadedFile, query: object): strin
   return hash('sha256', JSON.stringify([sha256, filename, parameters]), 'hex');
 }
 
+/** Longer lists are streamed. */
+const MOST_KEPT = 100;
+
 const list = route({
   id: 'listJobs',
   method: 'GET',
@@ -134,7 +137,7 @@ const list = route({
     200: listOf('A page of jobs.', JobView, jobExample, 20),
   },
   errors: { 403: 'The address is not your own.' },
-  async handler({ query, caller }, { read }) {
+  async handler({ query, caller }, { read, kept }) {
     const { status } = query;
     const email = query.email.toLowerCase();
     // A user without an address has an id.
@@ -143,7 +146,10 @@ const list = route({
     const owner_id = own ? caller.user_id : await ownerOf(query.email, read.users);
     if (owner_id === null) return listReply({ items: [], total: 0 }, jobView, query);
     const filter = { owner_id, ...(status ? { status } : {}) };
-    return listReply(await pageOf(read.jobs, filter, NEWEST_FIRST, query), jobView, query);
+    const page = async () => listReply(await pageOf(read.jobs, filter, NEWEST_FIRST, query), jobView, query);
+    if (query.limit > MOST_KEPT) return await page();
+    const { limit, offset } = query;
+    return await kept.ofJobs(`jobs ${JSON.stringify([filter, limit, offset])}`, page);
   },
 });
 

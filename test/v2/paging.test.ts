@@ -76,7 +76,7 @@ test('each result is on exactly one page, in any order of arrival', async (t) =>
         },
       },
       closing: new AbortController().signal,
-      kept: openKeptReplies(() => 0),
+      kept: openKeptReplies({ flips: 0, position: async () => '' }),
     } as unknown as Deps;
     return {
       arrive,

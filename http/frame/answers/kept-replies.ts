@@ -1,6 +1,7 @@
 // Replies about a job, made once for each of its states: whatever changes what the read models have of a job moves the position in the
 // job's document. Statistics are summed up from up to 110 kB, and a page of results from fifty documents. Decision 131 says why.
 import { LRUCache } from 'lru-cache';
+import type { Position } from '../../../events/event-store.ts';
 import type { JobDocument } from '../../../readmodels/jobs/jobs.ts';
 import type { Reply } from '../route.ts';
 import { isStreamed } from './json-pieces.ts';
@@ -17,10 +18,18 @@ export interface KeptReplies {
    * it must not end with the client of one of them. What is streamed is made for each request.
    */
   of(job: Pick<JobDocument, '_id' | 'position'>, name: string, make: () => Promise<Reply>): Promise<Reply>;
+  /** The same for what several jobs say, at the position of all read models: it moves with each event of the log. */
+  ofJobs(name: string, make: () => Promise<Reply>): Promise<Reply>;
 }
 
-/** `flips`: how many times rebuilt read models took the place of earlier ones, which may have said something else. */
-export function openKeptReplies(flips: () => number): KeptReplies {
+interface State {
+  /** How many times rebuilt read models took the place of earlier ones, which may have said something else. */
+  readonly flips: number;
+  /** What all read models have of the log. */
+  position(): Promise<Position>;
+}
+
+export function openKeptReplies(readmodels: State): KeptReplies {
   const kept = new LRUCache<string, { state: string; reply: Reply; size_bytes: number }>({
     maxSize: MOST_BYTES,
     maxEntrySize: MOST_BYTES_OF_ONE,
@@ -35,22 +44,24 @@ export function openKeptReplies(flips: () => number): KeptReplies {
     else if (typeof body === 'string') kept.set(key, { state, reply, size_bytes: body.length * 2 + BYTES_BESIDE });
     return reply;
   }
+  async function at(position: Position, key: string, make: () => Promise<Reply>): Promise<Reply> {
+    const state = `${position} ${readmodels.flips}`;
+    const there = kept.get(key);
+    if (there?.state === state) return there.reply;
+    const making = `${state} ${key}`;
+    const others = being_made.get(making);
+    if (others) {
+      const same = await others;
+      return isWhole(same) ? same : await make();
+    }
+    const reply = made(key, state, make).finally(() => being_made.delete(making));
+    being_made.set(making, reply);
+    return await reply;
+  }
   return {
-    async of({ _id, position }, name, make) {
-      const key = `${_id} ${name}`;
-      const state = `${position} ${flips()}`;
-      const there = kept.get(key);
-      if (there?.state === state) return there.reply;
-      const making = `${state} ${key}`;
-      const others = being_made.get(making);
-      if (others) {
-        const same = await others;
-        return isWhole(same) ? same : await make();
-      }
-      const reply = made(key, state, make).finally(() => being_made.delete(making));
-      being_made.set(making, reply);
-      return await reply;
-    },
+    of: ({ _id, position }, name, make) => at(position, `${_id} ${name}`, make),
+    // The position is read first: what is made may only be newer.
+    ofJobs: async (name, make) => at(await readmodels.position(), name, make),
   };
 }
 

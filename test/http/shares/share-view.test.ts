@@ -30,7 +30,7 @@ test('an expired link, and a link to a deleted job, get the answer of an unknown
   const services = {
     now: () => now,
     isOpen: async () => true,
-    kept: openKeptReplies(() => 0),
+    kept: openKeptReplies({ flips: 0, position: async () => '' }),
     shareUses: { count: (share_id: string) => void counted.push(share_id) },
     read: {
       shares: { get: async (id: string) => (id === share._id ? share : null) },

@@ -12,8 +12,8 @@ import { startSample } from '../../sample-app.ts';
 const JOB = { _id: 'job', position: '0001' };
 const textOf = ({ body }: Reply) => (body as JsonText).bytes.toString();
 
-function counting(flips = () => 0) {
-  const kept = openKeptReplies(flips);
+function counting(readmodels = { flips: 0, position: async () => '0001' }) {
+  const kept = openKeptReplies(readmodels);
   let made = 0;
   const ask = (job = JOB, name = 'stats') => kept.of(job, name, async () => ({ body: { made: ++made } }));
   return { kept, ask, made: () => made };
@@ -30,11 +30,23 @@ test('a reply is made once for a position of its job, by name, and again when th
 });
 
 test('a rebuilt read model invalidates replies at the same position', async (t) => {
-  let flips = 0;
-  const { ask } = counting(() => flips);
+  const readmodels = { flips: 0, position: async () => '0001' };
+  const { ask } = counting(readmodels);
   await ask();
-  flips = 1;
+  readmodels.flips = 1;
   t.is(textOf(await ask()), '{"made":2}');
+});
+
+test('what several jobs say is made again when the read models have moved', async (t) => {
+  let position = '0001';
+  const { kept } = counting({ flips: 0, position: async () => position });
+  let made = 0;
+  const ask = (name: string) => kept.ofJobs(name, async () => ({ body: { made: ++made } }));
+  t.is(textOf(await ask('of alice')), '{"made":1}');
+  t.is(textOf(await ask('of alice')), '{"made":1}');
+  t.is(textOf(await ask('of bob')), '{"made":2}');
+  position = '0002';
+  t.is(textOf(await ask('of alice')), '{"made":3}');
 });
 
 test('many who ask at once wait for one reply, and a failure is not kept', async (t) => {
