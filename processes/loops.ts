@@ -21,7 +21,7 @@ import { runWitnessing } from './ledger-witness.ts';
 import type { ManagerWatch } from './manager-watch.ts';
 import type { ManagingOptions } from './options.ts';
 import { type ProgressWatch, watchProgress } from './progress.ts';
-import { openWebhookDispatcher } from './webhook-deliveries.ts';
+import { WebhookDispatcher } from './webhook-deliveries.ts';
 
 const PROGRESS_MS = 5_000;
 const LOST_AFTER_MS = 5 * 60_000;
@@ -89,7 +89,7 @@ export function loopsOf(options: ManagingOptions): Loop[] {
 }
 
 function webhooks({ log, readmodels, sender, webhook_key, steady, monotonic }: ManagingOptions): Loop {
-  const dispatcher = openWebhookDispatcher({
+  const dispatcher = new WebhookDispatcher({
     readmodels,
     endpoints: openWebhookEndpoints(log),
     deliveries: openWebhookDeliveries(log),

@@ -6,7 +6,7 @@ import { signingSecrets, type WebhookEndpoint, type WebhookEndpoints } from '../
 import type { Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
 import type { WebhookDeliveryRequested } from '../events/webhook.ts';
-import type { ReadModels } from '../readmodels/read-models.ts';
+import type { LiveCollection, ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { pause } from '../time/pause.ts';
 import type { ManagerWatch } from './manager-watch.ts';
@@ -46,187 +46,193 @@ export interface WebhookDeliveriesOptions {
   random: () => number;
 }
 
-export interface WebhookDispatcher {
-  /** Starts due deliveries as far as there is room. Throws the error of a delivery that failed since the last pass. */
-  pass(): Promise<void>;
-  /** Makes passes until `signal` aborts, and calls `onPass` after each. Then waits up to 5 s for the deliveries in flight. */
-  run(signal: AbortSignal, onPass: () => void, watch?: ManagerWatch): Promise<void>;
-  /** Resolves when no delivery is in flight. */
-  settled(): Promise<void>;
-}
-
-export function openWebhookDispatcher(options: WebhookDeliveriesOptions): WebhookDispatcher {
-  const { readmodels, endpoints, deliveries, sender, now, monotonic = () => performance.now() } = options;
-  const documents = readmodels.collection(webhookDeliveries);
-  const in_hand = new Map<string, Promise<void>>();
+/** Sends due deliveries as far as there is room. */
+export class WebhookDispatcher {
+  readonly #options: WebhookDeliveriesOptions;
+  readonly #documents: LiveCollection<WebhookDeliveryDocument>;
+  readonly #now: () => number;
+  readonly #monotonic: () => number;
+  readonly #in_hand = new Map<string, Promise<void>>();
   /** The number of deliveries in flight, by endpoint. */
-  const of_endpoint = new Map<string, number>();
-  const cut = new AbortController();
-  let freed = new AbortController();
-  let failure: { error: unknown } | null = null;
+  readonly #of_endpoint = new Map<string, number>();
+  readonly #cut = new AbortController();
+  #freed = new AbortController();
+  #failure: { error: unknown } | null = null;
   /** Deliveries that cannot be made, because an event of theirs is damaged. */
-  const put_off = new PutOff(monotonic);
-  let looked_at = Number.NEGATIVE_INFINITY;
-  let watched: ManagerWatch | undefined;
+  readonly #put_off: PutOff;
+  #looked_at = Number.NEGATIVE_INFINITY;
+  #watched: ManagerWatch | undefined;
 
-  function hasRoom(endpoint_id: string): boolean {
-    const held = of_endpoint.get(endpoint_id) ?? 0;
-    return held === 0 || (held < MAX_OF_ENDPOINT && in_hand.size < MAX_SHARED);
+  constructor(options: WebhookDeliveriesOptions) {
+    this.#options = options;
+    this.#documents = options.readmodels.collection(webhookDeliveries);
+    this.#now = options.now;
+    this.#monotonic = options.monotonic ?? (() => performance.now());
+    this.#put_off = new PutOff(this.#monotonic);
   }
 
-  async function pass(): Promise<void> {
-    if (failure) {
-      const { error } = failure;
-      failure = null;
+  /** Makes passes until `signal` aborts, and calls `onPass` after each. Then waits up to 5 s for the deliveries in flight. */
+  async run(signal: AbortSignal, onPass: () => void, watch?: ManagerWatch): Promise<void> {
+    this.#watched = watch;
+    try {
+      while (!signal.aborted) {
+        this.#freed = new AbortController();
+        const woken = AbortSignal.any([signal, this.#freed.signal]);
+        const seen = await this.#options.readmodels.moved(null, 0, signal);
+        // A delivery that becomes due during the pass may have been missed by it.
+        const began_at = this.#now();
+        await this.pass();
+        onPass();
+        watch?.waits(await this.#oldestDue(began_at), this.#put_off.failed);
+        const due_ms = await this.#untilDue(began_at);
+        await pause(Math.min(SPACING_MS, due_ms), woken);
+        await this.#options.readmodels.moved(seen, due_ms - SPACING_MS, woken);
+      }
+    } finally {
+      if (signal.aborted) await this.#end();
+    }
+  }
+
+  /** Starts due deliveries. Throws the error of a delivery that failed since the last pass. */
+  async pass(): Promise<void> {
+    if (this.#failure) {
+      const { error } = this.#failure;
+      this.#failure = null;
       throw error;
     }
-    if (monotonic() - looked_at >= SET_BACK_LOOK_MS) {
-      looked_at = monotonic();
-      await takeSetBack();
+    if (this.#monotonic() - this.#looked_at >= SET_BACK_LOOK_MS) {
+      this.#looked_at = this.#monotonic();
+      await this.#takeSetBack();
     }
-    put_off.begin();
-    for (let more = true; more && in_hand.size < MAX_IN_HAND; ) {
+    this.#put_off.begin();
+    for (let more = true; more && this.#in_hand.size < MAX_IN_HAND; ) {
       more = false;
       // The query leaves out full endpoints, whose deliveries could fill the page.
-      const full = [...of_endpoint.keys()].filter((endpoint_id) => !hasRoom(endpoint_id));
+      const full = [...this.#of_endpoint.keys()].filter((endpoint_id) => !this.#hasRoom(endpoint_id));
       const filter = {
-        next_attempt_at: { $lte: new Date(now()).toISOString() },
+        next_attempt_at: { $lte: new Date(this.#now()).toISOString() },
         ...(full.length > 0 ? { endpoint_id: { $nin: full } } : {}),
       };
-      for (const delivery of await firstOthers(documents, filter, 'next_attempt_at', PAGE, put_off)) {
-        if (in_hand.size === MAX_IN_HAND) break;
-        if (in_hand.has(delivery._id) || !hasRoom(delivery.endpoint_id)) continue;
-        take(delivery);
+      for (const delivery of await firstOthers(this.#documents, filter, 'next_attempt_at', PAGE, this.#put_off)) {
+        if (this.#in_hand.size === MAX_IN_HAND) break;
+        if (this.#in_hand.has(delivery._id) || !this.#hasRoom(delivery.endpoint_id)) continue;
+        this.#take(delivery);
         more = true;
       }
     }
     // Nothing was found, so what was let through is not there any more.
-    if (in_hand.size === 0) put_off.end();
+    if (this.#in_hand.size === 0) this.#put_off.end();
   }
 
   /**
    * Takes deliveries whose latest event lies in the future: the clock was set back while no process ran, so their next
    * attempt would wait for wall time to catch up. An early attempt does no harm.
    */
-  async function takeSetBack(): Promise<void> {
-    const at = new Date(now()).toISOString();
-    const latest = await documents.find(
+  async #takeSetBack(): Promise<void> {
+    const at = new Date(this.#now()).toISOString();
+    const latest = await this.#documents.find(
       { next_attempt_at: { $gt: at } },
       { sort: { next_attempt_at: -1 }, limit: MAX_IN_HAND },
     );
     for (const delivery of latest) {
       const { _id, attempts, created_at, endpoint_id } = delivery;
       const written_at = attempts.at(-1)?.at ?? created_at;
-      if (written_at > at && !in_hand.has(_id) && !put_off.has(_id) && hasRoom(endpoint_id)) take(delivery);
+      if (written_at > at && !this.#in_hand.has(_id) && !this.#put_off.has(_id) && this.#hasRoom(endpoint_id))
+        this.#take(delivery);
     }
   }
 
-  function take(delivery: WebhookDeliveryDocument): void {
+  #hasRoom(endpoint_id: string): boolean {
+    const held = this.#of_endpoint.get(endpoint_id) ?? 0;
+    return held === 0 || (held < MAX_OF_ENDPOINT && this.#in_hand.size < MAX_SHARED);
+  }
+
+  #take(delivery: WebhookDeliveryDocument): void {
     const { _id, endpoint_id } = delivery;
-    of_endpoint.set(endpoint_id, (of_endpoint.get(endpoint_id) ?? 0) + 1);
-    const taken = deliver(delivery)
-      .then(() => put_off.done(_id))
+    this.#of_endpoint.set(endpoint_id, (this.#of_endpoint.get(endpoint_id) ?? 0) + 1);
+    const taken = this.#deliver(delivery)
+      .then(() => this.#put_off.done(_id))
       .catch((error: unknown) => {
-        if (cut.signal.aborted) return;
-        failure = { error };
-        if (!isOfStore(error)) put_off.fail(_id);
+        if (this.#cut.signal.aborted) return;
+        this.#failure = { error };
+        if (!isOfStore(error)) this.#put_off.fail(_id);
       })
       .finally(() => {
-        in_hand.delete(_id);
-        const left = of_endpoint.get(endpoint_id)! - 1;
-        if (left > 0) of_endpoint.set(endpoint_id, left);
-        else of_endpoint.delete(endpoint_id);
-        freed.abort();
+        this.#in_hand.delete(_id);
+        const left = this.#of_endpoint.get(endpoint_id)! - 1;
+        if (left > 0) this.#of_endpoint.set(endpoint_id, left);
+        else this.#of_endpoint.delete(endpoint_id);
+        this.#freed.abort();
       });
-    in_hand.set(_id, taken);
+    this.#in_hand.set(_id, taken);
   }
 
-  async function deliver(delivery: WebhookDeliveryDocument): Promise<void> {
+  async #deliver(delivery: WebhookDeliveryDocument): Promise<void> {
     const { _id, user_id, endpoint_id, attempt_count } = delivery;
-    const endpoint = await endpoints.find(user_id, endpoint_id);
-    const recorded = await deliveries.read(_id);
+    const endpoint = await this.#options.endpoints.find(user_id, endpoint_id);
+    const recorded = await this.#options.deliveries.read(_id);
     const is_due = isOpen(recorded.state) && recorded.state.attempts === attempt_count;
-    const position = is_due ? await settle(delivery, endpoint) : recorded.position;
+    const position = is_due ? await this.#settle(delivery, endpoint) : recorded.position;
     // Before that the read model lists the delivery as due again.
-    await readmodels.passed(position, PROJECTED_MS);
+    await this.#options.readmodels.passed(position, PROJECTED_MS);
   }
 
-  async function settle(delivery: WebhookDeliveryDocument, endpoint: WebhookEndpoint | null): Promise<Position> {
+  async #settle(delivery: WebhookDeliveryDocument, endpoint: WebhookEndpoint | null): Promise<Position> {
+    const { deliveries, context } = this.#options;
     const { _id, attempt_count } = delivery;
     const settled =
       endpoint?.status === 'enabled'
-        ? await attempt(delivery, endpoint)
+        ? await this.#attempt(delivery, endpoint)
         : ({ type: 'giveUp', reason: 'endpoint_disabled' } as const);
     const command = { ...settled, delivery: requestOf(delivery) };
-    const recorded = await deliveries.run(_id, command, options.context(_id));
+    const recorded = await deliveries.run(_id, command, context(_id));
     if (!recorded.ok) throw new Error(`attempt ${attempt_count + 1}: ${recorded.refused.message}`);
     return recorded.position;
   }
 
-  async function attempt(delivery: WebhookDeliveryDocument, endpoint: WebhookEndpoint) {
+  async #attempt(delivery: WebhookDeliveryDocument, endpoint: WebhookEndpoint) {
+    const { sender, signing_key, random } = this.#options;
     const { _id, endpoint_id, event, attempt_count } = delivery;
-    const at = now();
-    const secrets = signingSecrets(options.signing_key, endpoint_id, endpoint, at);
-    const began_at = monotonic();
+    const at = this.#now();
+    const secrets = signingSecrets(signing_key, endpoint_id, endpoint, at);
+    const began_at = this.#monotonic();
     const request = signedRequest({ url: endpoint.url, event, delivery_id: _id, secrets, now: at });
-    const answer = await sender.send(request, cut.signal).catch((cause: unknown) => {
+    const answer = await sender.send(request, this.#cut.signal).catch((cause: unknown) => {
       // Without the code of its cause: a want of files for one delivery is no fault of a store.
       throw new Error('the webhook could not be sent', { cause });
     });
     const { status_code } = answer;
-    watched?.sent(status_code !== null && status_code >= 200 && status_code < 300);
-    const outcome = { ...answer, duration_ms: Math.round(monotonic() - began_at) };
-    return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: options.random() } as const;
+    this.#watched?.sent(status_code !== null && status_code >= 200 && status_code < 300);
+    const outcome = { ...answer, duration_ms: Math.round(this.#monotonic() - began_at) };
+    return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: random() } as const;
   }
 
   /** Returns the time until the next delivery that was not due at `at` is due, in ms, at most `IDLE_PASS_MS`. */
-  async function untilDue(at: number): Promise<number> {
-    const [next] = await documents.find(
+  async #untilDue(at: number): Promise<number> {
+    const [next] = await this.#documents.find(
       { next_attempt_at: { $gt: new Date(at).toISOString() } },
       { sort: { next_attempt_at: 1 }, limit: 1 },
     );
-    return next ? Math.max(0, Math.min(Date.parse(next.next_attempt_at!) - now(), IDLE_PASS_MS)) : IDLE_PASS_MS;
+    return next ? Math.max(0, Math.min(Date.parse(next.next_attempt_at!) - this.#now(), IDLE_PASS_MS)) : IDLE_PASS_MS;
   }
 
   /** How long the oldest delivery that is due waits; null: none is. */
-  async function oldestDue(at: number): Promise<number | null> {
+  async #oldestDue(at: number): Promise<number | null> {
     const where = { next_attempt_at: { $lte: new Date(at).toISOString() } };
-    const [oldest] = await documents.find(where, { sort: { next_attempt_at: 1 }, limit: 1 });
-    return oldest ? Math.max(0, now() - Date.parse(oldest.next_attempt_at!)) : null;
+    const [oldest] = await this.#documents.find(where, { sort: { next_attempt_at: 1 }, limit: 1 });
+    return oldest ? Math.max(0, this.#now() - Date.parse(oldest.next_attempt_at!)) : null;
   }
 
-  const settled = async () => void (await Promise.all(in_hand.values()));
+  /** Resolves when no delivery is in flight. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#in_hand.values());
+  }
 
-  async function end(): Promise<void> {
-    const timer = setTimeout(() => cut.abort(), GRACE_MS);
-    await settled();
+  async #end(): Promise<void> {
+    const timer = setTimeout(() => this.#cut.abort(), GRACE_MS);
+    await this.settled();
     clearTimeout(timer);
   }
-
-  return {
-    pass,
-    settled,
-    async run(signal, onPass, watch) {
-      watched = watch;
-      try {
-        while (!signal.aborted) {
-          freed = new AbortController();
-          const woken = AbortSignal.any([signal, freed.signal]);
-          const seen = await readmodels.moved(null, 0, signal);
-          // A delivery that becomes due during the pass may have been missed by it.
-          const began_at = now();
-          await pass();
-          onPass();
-          watch?.waits(await oldestDue(began_at), put_off.failed);
-          const due_ms = await untilDue(began_at);
-          await pause(Math.min(SPACING_MS, due_ms), woken);
-          await readmodels.moved(seen, due_ms - SPACING_MS, woken);
-        }
-      } finally {
-        if (signal.aborted) await end();
-      }
-    },
-  };
 }
 
 /** What the first event of a delivery's stream says of it. */

@@ -9,7 +9,7 @@ import { openCredits } from '../../commands/ledger/credits.ts';
 import { openLedgerHeads } from '../../commands/ledger/ledger-heads.ts';
 import { identifyLog } from '../../commands/log-identity.ts';
 import { originOf } from '../../events/ledger-head.ts';
-import { openContinuousAudit } from '../../processes/ledger-audit.ts';
+import { ContinuousAudit } from '../../processes/ledger-audit.ts';
 import type { OutsideSigner } from '../../processes/ledger-witness.ts';
 import { tellingMailer } from '../../processes/mail.ts';
 import { answerMailTests } from '../../processes/mail-tests.ts';
@@ -44,7 +44,7 @@ export const run: RunRole = async (parts) => {
     tellSigner: (fault: string | null) => parts.fault('ledger_signer', fault),
     tellWitness: (fault: string | null) => parts.fault('ledger_witness', fault),
   };
-  const ledger_audit = openContinuousAudit({
+  const ledger_audit = new ContinuousAudit({
     ...{ stored_log, logger: logger.child({ part: 'ledger audit' }) },
     log_id: () => identifyLog(log, 'process:processes', Date.now()),
     folder: join(config.data_dir, 'ledger-audit'),

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { Violation } from '../../audit/findings.ts';
 import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
 import type { EventStore, RecordedEvent, StoredLog } from '../../events/event-store.ts';
-import { type LedgerAuditOptions, openContinuousAudit } from '../../processes/ledger-audit.ts';
+import { ContinuousAudit, type LedgerAuditOptions } from '../../processes/ledger-audit.ts';
 import { newEvent } from '../contracts/event-store/fixture.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
 import { openTestStores, silent } from '../support/stores.ts';
@@ -28,7 +28,7 @@ async function openWorld(t: ExecutionContext, log?: EventStore) {
     rest: async () => void rests++,
     save_events: 7,
   };
-  const open = (more: Partial<LedgerAuditOptions> = {}) => openContinuousAudit({ ...options, ...more });
+  const open = (more: Partial<LedgerAuditOptions> = {}) => new ContinuousAudit({ ...options, ...more });
   return { folder, at, log: stored, open, rests: () => rests };
 }
 

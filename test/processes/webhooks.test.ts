@@ -6,7 +6,7 @@ import { openWebhookEndpoints } from '../../commands/webhook-endpoints.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { EVENT_TYPES, type EventType } from '../../events/vocabulary.ts';
 import { webhookDeliveryId, webhookEventId } from '../../events/webhook.ts';
-import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
+import { WebhookDispatcher } from '../../processes/webhook-deliveries.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
 import type { WebhookDeliveryDocument } from '../../readmodels/webhooks.ts';
 import { until } from '../support/behind.ts';
@@ -283,7 +283,7 @@ test('a read model behind the log causes no second delivery', async (t) => {
     passed: async () => true,
   } as unknown as ReadModels;
   const { log, context, deliveries } = world;
-  const dispatcher = openWebhookDispatcher({
+  const dispatcher = new WebhookDispatcher({
     readmodels: old_news,
     endpoints: openWebhookEndpoints(log),
     deliveries,
@@ -326,7 +326,7 @@ test('a delivery that becomes due during a pass is sent without another event', 
   } as unknown as ReadModels;
   const stop = new AbortController();
   const { log, context, deliveries } = world;
-  const dispatcher = openWebhookDispatcher({
+  const dispatcher = new WebhookDispatcher({
     readmodels,
     endpoints: openWebhookEndpoints(log),
     deliveries,

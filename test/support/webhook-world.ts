@@ -11,7 +11,7 @@ import type { JobEvent } from '../../events/job.ts';
 import { jobStream, userStream } from '../../events/streams.ts';
 import type { WebhookEventType } from '../../events/webhook.ts';
 import type { Mail, Mailer } from '../../processes/mail.ts';
-import { openWebhookDispatcher } from '../../processes/webhook-deliveries.ts';
+import { WebhookDispatcher } from '../../processes/webhook-deliveries.ts';
 import { webhookEndpointCare } from '../../processes/webhook-endpoints.ts';
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../../processes/webhook-sender.ts';
 import { runProjector } from '../../projections/projector/projector.ts';
@@ -86,7 +86,7 @@ export async function openWebhookWorld(t: ExecutionContext) {
     const caring = passesOf(webhookEndpointCare({ log: of, mailer, ...common }), readmodels, {
       ...{ logger: { error: note, warn: note } as never, now: () => clock.now, monotonic: () => clock.now },
     });
-    const dispatcher = openWebhookDispatcher({
+    const dispatcher = new WebhookDispatcher({
       ...common,
       sender,
       signing_key: SIGNING_KEY,
