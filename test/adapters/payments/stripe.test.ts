@@ -1,6 +1,7 @@
 // The adapter of Stripe: what it asks of the API, and what it reads in events.
 import test, { type ExecutionContext } from 'ava';
-import { openStripe, type Selling } from '../../../adapters/payments/stripe.ts';
+import { openStripe } from '../../../adapters/payments/stripe.ts';
+import type { Selling } from '../../../adapters/payments/stripe-checkouts.ts';
 import { PLAN_PRICES } from '../../../commands/billing/plans.ts';
 import { type Order, PaymentProviderError } from '../../../http/billing/payments.ts';
 import { openFakeStripe, stripeEvent, WEBHOOK_SECRET } from '../../support/fake-stripe.ts';
