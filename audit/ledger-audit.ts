@@ -11,7 +11,7 @@ import { JobRules } from './job-rules.ts';
 import { isOfLater } from './known-types.ts';
 import { GrowingTree } from './merkle.ts';
 import { type Pairing, pairEntry } from './pairing.ts';
-import { openPaymentRules } from './payment-rules.ts';
+import { PaymentRules } from './payment-rules.ts';
 import { openSpill, type Spill } from './spill.ts';
 import type { AuditOptions, AuditReport, AuditState, LedgerAudit } from './types.ts';
 
@@ -37,7 +37,7 @@ class Auditor implements LedgerAudit {
   readonly #spill: Spill;
   readonly #entries: EntryRules;
   readonly #jobs: JobRules;
-  readonly #payments: ReturnType<typeof openPaymentRules>;
+  readonly #payments: PaymentRules;
   readonly #billing: ReturnType<typeof openBillingTree>;
   readonly #pairings: Readonly<Record<AuditedWork, Pairing>>;
   readonly #report: AuditReport;
@@ -53,8 +53,8 @@ class Auditor implements LedgerAudit {
     this.#last_at = state?.last_at ?? Number.NEGATIVE_INFINITY;
     const say: ReportFinding = (rule, place, message) => this.#say(rule, place, message);
     this.#jobs = new JobRules(spill, in_memory, say, state?.report);
-    this.#payments = openPaymentRules(spill, in_memory, say);
-    this.#pairings = { ...this.#jobs.pairings, ...this.#payments.pairings };
+    this.#payments = new PaymentRules(spill, in_memory, say);
+    this.#pairings = { ...this.#jobs.pairings, payment: this.#payments };
     this.#entries = new EntryRules({
       ...{ spill, in_memory, heads, say, report: this.#report },
       tree: state === null ? new GrowingTree() : GrowingTree.from(state.tree.size, state.tree.frontier),

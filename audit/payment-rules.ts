@@ -29,15 +29,31 @@ interface Reversals {
   place: Place;
 }
 
-/** `in_memory`: the values of each kind in memory. */
-export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFinding) {
-  const payments: SpillMap<Payment> = spill.map('payments', in_memory);
-  const reversals: SpillMap<Reversals> = spill.map('reversals', in_memory);
+export class PaymentRules implements Pairing {
+  readonly #payments: SpillMap<Payment>;
+  readonly #reversals: SpillMap<Reversals>;
   /** The payments that want a grant, and those of which the ledger has not taken back what their reversals claim. */
-  const ungranted: SpillMap<true> = spill.map('ungranted', in_memory);
-  const unsettled: SpillMap<true> = spill.map('unsettled', in_memory);
+  readonly #ungranted: SpillMap<true>;
+  readonly #unsettled: SpillMap<true>;
+  readonly #say: ReportFinding;
+  readonly entries: Pairing['entries'] = {
+    CreditsGranted: (entry, of) => this.#grant(entry, of),
+    CreditsReversed: ({ reference_id, own, expired, parts, owed }, of) =>
+      this.#reversed(reference_id, own + expired + owed + parts.reduce((sum, part) => sum + part.amount, 0), of),
+    CreditsRestored: ({ reference_id, own, expired, others, forgiven }, of) =>
+      this.#reversed(reference_id, -(own + expired + others + forgiven), of),
+  };
 
-  function pay(event: RecordedEvent, at: number): void {
+  /** `in_memory`: the values of each kind in memory. */
+  constructor(spill: Spill, in_memory: number, say: ReportFinding) {
+    this.#payments = spill.map('payments', in_memory);
+    this.#reversals = spill.map('reversals', in_memory);
+    this.#ungranted = spill.map('ungranted', in_memory);
+    this.#unsettled = spill.map('unsettled', in_memory);
+    this.#say = say;
+  }
+
+  pay(event: RecordedEvent, at: number): void {
     const { type, data } = event as unknown as PaymentEvent;
     const payment_id = idOf(event.stream);
     const place = placeOf(event);
@@ -45,67 +61,67 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFin
       case 'PaymentReceived': {
         const { user_id, credits, amount_cents, currency, period } = data;
         const kind = period === null ? 'purchase' : 'subscription';
-        payments.set(payment_id, {
+        this.#payments.set(payment_id, {
           ...{ user_id, credits, amount_cents, currency, kind, at, place },
           is_granted: credits === 0,
         });
-        if (credits !== 0) ungranted.set(payment_id, true);
-        if (reversals.get(payment_id)) weigh(payment_id);
+        if (credits !== 0) this.#ungranted.set(payment_id, true);
+        if (this.#reversals.get(payment_id)) this.#weigh(payment_id);
         return;
       }
       case 'PaymentReversed': {
         const { reversal_id, amount_cents: cents, currency, reversed_at } = data;
-        const { made } = reversalsOf(payment_id, at, place);
+        const { made } = this.#reversalsOf(payment_id, at, place);
         const news = { cents, currency, at: Date.parse(reversed_at) };
         if (!(news.at <= (made[reversal_id]?.at ?? Number.NEGATIVE_INFINITY))) made[reversal_id] = news;
-        weigh(payment_id);
+        this.#weigh(payment_id);
         return;
       }
       case 'PaymentReversalLifted': {
-        const { lifted } = reversalsOf(payment_id, at, place);
+        const { lifted } = this.#reversalsOf(payment_id, at, place);
         const lifted_at = Date.parse(data.lifted_at);
         if (!(lifted_at <= (lifted[data.reversal_id] ?? Number.NEGATIVE_INFINITY)))
           lifted[data.reversal_id] = lifted_at;
-        weigh(payment_id);
+        this.#weigh(payment_id);
       }
     }
   }
 
-  function reversalsOf(payment_id: string, at: number, place: Place): Reversals {
-    const of_payment = reversals.get(payment_id) ?? { made: {}, lifted: {}, credits: 0, at, place };
+  #reversalsOf(payment_id: string, at: number, place: Place): Reversals {
+    const of_payment = this.#reversals.get(payment_id) ?? { made: {}, lifted: {}, credits: 0, at, place };
     Object.assign(of_payment, { at, place });
-    reversals.set(payment_id, of_payment);
+    this.#reversals.set(payment_id, of_payment);
     return of_payment;
   }
 
-  function reversed(payment_id: string, credits: number, { at, place }: EntryOf): void {
-    reversalsOf(payment_id, at, place).credits += credits;
-    weigh(payment_id);
+  #reversed(payment_id: string, credits: number, { at, place }: EntryOf): void {
+    this.#reversalsOf(payment_id, at, place).credits += credits;
+    this.#weigh(payment_id);
   }
 
-  function grant({ reference_id, transaction_type, amount }: CreditsGranted, { user_id, place }: EntryOf): void {
+  #grant({ reference_id, transaction_type, amount }: CreditsGranted, { user_id, place }: EntryOf): void {
     if (transaction_type !== 'purchase' && transaction_type !== 'subscription') return;
-    const payment = payments.get(reference_id);
+    const payment = this.#payments.get(reference_id);
     if (!payment) {
-      say('payment', place, `${amount} are granted for payment ${reference_id}, which is unknown`);
+      this.#say('payment', place, `${amount} are granted for payment ${reference_id}, which is unknown`);
       return;
     }
     const { credits, kind, user_id: payer } = payment;
-    if (payer !== user_id) say('payment', place, `payment ${reference_id} is of ${payer}`);
-    if (kind !== transaction_type) say('payment', place, `payment ${reference_id} is for a ${kind}`);
+    if (payer !== user_id) this.#say('payment', place, `payment ${reference_id} is of ${payer}`);
+    if (kind !== transaction_type) this.#say('payment', place, `payment ${reference_id} is for a ${kind}`);
     if (credits !== amount)
-      say('payment', place, `payment ${reference_id} is for ${credits} credits, ${amount} are granted`);
-    if (payment.is_granted) say('payment', place, `payment ${reference_id} was granted before`);
+      this.#say('payment', place, `payment ${reference_id} is for ${credits} credits, ${amount} are granted`);
+    if (payment.is_granted) this.#say('payment', place, `payment ${reference_id} was granted before`);
     payment.is_granted = true;
-    ungranted.delete(reference_id);
+    this.#ungranted.delete(reference_id);
   }
 
   /**
    * The credits that the payment's reversals claim: the share of the money that went back, rounded once in the user's favour. `before`: by the
    * rule of earlier services, which rounded each part. Null for an unknown payment.
    */
-  function claimedOf(payment_id: string, { made, lifted }: Reversals): { now: number; before: number } | null {
-    const payment = payments.get(payment_id);
+  #claimedOf(payment_id: string, { made, lifted }: Reversals): { now: number; before: number } | null {
+    const payment = this.#payments.get(payment_id);
     if (!payment) return null;
     const { credits, currency } = payment;
     const stand = Object.entries(made)
@@ -119,42 +135,30 @@ export function openPaymentRules(spill: Spill, in_memory: number, say: ReportFin
     };
   }
 
-  function weigh(payment_id: string): void {
-    const of_payment = reversals.get(payment_id)!;
-    const { now, before } = claimedOf(payment_id, of_payment) ?? { now: 0, before: 0 };
-    if (now === of_payment.credits || before === of_payment.credits) unsettled.delete(payment_id);
-    else unsettled.set(payment_id, true);
+  #weigh(payment_id: string): void {
+    const of_payment = this.#reversals.get(payment_id)!;
+    const { now, before } = this.#claimedOf(payment_id, of_payment) ?? { now: 0, before: 0 };
+    if (now === of_payment.credits || before === of_payment.credits) this.#unsettled.delete(payment_id);
+    else this.#unsettled.set(payment_id, true);
   }
 
-  function finish(isLate: (at: number) => boolean): number {
+  finish(isLate: (at: number) => boolean): number {
     let open = 0;
-    for (const [id] of ungranted.entries()) {
-      const { at, place, credits } = payments.get(id)!;
-      if (isLate(at)) say('payment', place, `payment ${id} for ${credits} credits has no grant`);
+    for (const [id] of this.#ungranted.entries()) {
+      const { at, place, credits } = this.#payments.get(id)!;
+      if (isLate(at)) this.#say('payment', place, `payment ${id} for ${credits} credits has no grant`);
       else open += 1;
     }
-    for (const [id] of unsettled.entries()) {
-      const of_payment = reversals.get(id)!;
+    for (const [id] of this.#unsettled.entries()) {
+      const of_payment = this.#reversals.get(id)!;
       const { credits, at, place } = of_payment;
-      const claimed = claimedOf(id, of_payment);
+      const claimed = this.#claimedOf(id, of_payment);
       if (claimed === null) {
-        say('payment', place, `${credits} credits are taken back of payment ${id}, which is unknown`);
+        this.#say('payment', place, `${credits} credits are taken back of payment ${id}, which is unknown`);
       } else if (isLate(at)) {
-        say('payment', place, `of payment ${id} ${claimed.now} credits went back, ${credits} are taken back`);
+        this.#say('payment', place, `of payment ${id} ${claimed.now} credits went back, ${credits} are taken back`);
       } else open += 1;
     }
     return open;
   }
-
-  const payment: Pairing = {
-    entries: {
-      CreditsGranted: grant,
-      CreditsReversed: ({ reference_id, own, expired, parts, owed }, of) =>
-        reversed(reference_id, own + expired + owed + parts.reduce((sum, part) => sum + part.amount, 0), of),
-      CreditsRestored: ({ reference_id, own, expired, others, forgiven }, of) =>
-        reversed(reference_id, -(own + expired + others + forgiven), of),
-    },
-    finish,
-  };
-  return { pay, pairings: { payment } };
 }

@@ -11,7 +11,8 @@ import { openMongoDocuments } from '../adapters/documents/mongodb/mongodb-docume
 import { openSqliteDocuments } from '../adapters/documents/sqlite/sqlite-documents.ts';
 import { workerLogProjection } from '../projections/operations/worker-log.ts';
 import type { CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
-import { type LogFilter, openWorkerLog, workerLogLimits } from '../readmodels/operations/worker-log.ts';
+import type { LogFilter } from '../readmodels/operations/log-follower.ts';
+import { openWorkerLog, workerLogLimits } from '../readmodels/operations/worker-log.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { watchTurns } from './turns.ts';
 import { checkedEvent } from './worker-log-events.ts';

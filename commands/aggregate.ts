@@ -147,32 +147,149 @@ export function openStateless<Event extends AnyEvent>(
  * answered, the aggregate reads the new events and decides again. Within a process the commands of one stream run one after
  * the other; between processes the expected revision decides.
  */
-export function openAggregate<State, Event extends AnyEvent>(
+export const openAggregate = <State, Event extends AnyEvent>(
   log: EventStore,
   fold: Fold<State, Event>,
   options: AggregateOptions<State> = {},
-): Aggregate<State, Event> {
-  const { seal, max_per_append = 1 } = options;
-  const states = openStreamStates(log, fold, options);
-  const turns = new Map<string, Promise<unknown>>();
-  const waiting = new Map<string, Waiting<State, Event>[]>();
-  /** The reads that wait for their turn. */
-  const reads = new Map<string, ReturnType<Aggregate<State, Event>['read']>>();
+): Aggregate<State, Event> => new CachedAggregate(log, fold, options);
 
-  function evolve(loaded: Loaded<State>, events: readonly NewEvent[]): void {
-    for (const event of events) loaded.state = fold.evolve(loaded.state, event as unknown as Event);
+class CachedAggregate<State, Event extends AnyEvent> implements Aggregate<State, Event> {
+  readonly #log: EventStore;
+  readonly #fold: Fold<State, Event>;
+  readonly #seal: AggregateOptions<State>['seal'];
+  readonly #max_per_append: number;
+  readonly #states: ReturnType<typeof openStreamStates<State>>;
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #waiting = new Map<string, Waiting<State, Event>[]>();
+  /** The reads that wait for their turn. */
+  readonly #reads = new Map<string, ReturnType<Aggregate<State, Event>['read']>>();
+
+  constructor(log: EventStore, fold: Fold<State, Event>, options: AggregateOptions<State>) {
+    this.#log = log;
+    this.#fold = fold;
+    this.#seal = options.seal;
+    this.#max_per_append = options.max_per_append ?? 1;
+    this.#states = openStreamStates(log, fold, options);
+  }
+
+  /** Requests that ask while another waits for its turn share its read. */
+  read(stream: string): ReturnType<Aggregate<State, Event>['read']> {
+    const shared = this.#reads.get(stream);
+    if (shared) return shared;
+    const read = this.#inTurn(stream, async () => {
+      this.#reads.delete(stream);
+      const { state, position } = await this.#states.load(stream);
+      return { state, position };
+    });
+    this.#reads.set(stream, read);
+    return read;
+  }
+
+  async peek(stream: string): Promise<State> {
+    return this.#states.peek(stream) ?? (await this.read(stream)).state;
+  }
+
+  handle<Refused extends Refusal>(
+    stream: string,
+    context: CommandContext,
+    decide: Decide<State, Event, Refused>,
+    assumptions: Assumptions<State> = {},
+  ): Promise<Handled<State, Refused>> {
+    const name = () => ({ name: `command ${categoryOf(stream)}`, attributes: { command_id: context.command_id } });
+    return traced(name, (span) => {
+      const answer = Promise.withResolvers<Handled<State, Refused>>();
+      const of_step = traceparent();
+      const of_command = of_step === undefined ? context : { ...context, traceparent: of_step };
+      const command = { context: of_command, decide, assumptions, answer } as unknown as Waiting<State, Event>;
+      const queue = this.#waiting.get(stream);
+      if (queue) queue.push(command);
+      else this.#waiting.set(stream, [command]);
+      void this.#inTurn(stream, () => this.#answerNext(stream));
+      return answer.promise.then((handled) => {
+        if (!handled.ok) span.set({ refused: handled.refused.code });
+        return handled;
+      });
+    });
+  }
+
+  /** Runs one function at a time for each stream, because they change the cached state in place. */
+  #inTurn<R>(stream: string, run: () => Promise<R>): Promise<R> {
+    const turn = (this.#turns.get(stream) ?? Promise.resolve()).then(run, run);
+    const settled = turn.then(
+      () => {},
+      // A failed append may or may not be stored, so the cached state may lack its events.
+      () => this.#states.forget(stream),
+    );
+    this.#turns.set(stream, settled);
+    void settled.then(() => this.#turns.get(stream) === settled && this.#turns.delete(stream));
+    return turn;
+  }
+
+  /** Runs the next commands that wait; none when an earlier append has included them. */
+  async #answerNext(stream: string): Promise<void> {
+    const queue = this.#waiting.get(stream) ?? [];
+    let commands = queue.splice(0, this.#max_per_append);
+    if (queue.length === 0) this.#waiting.delete(stream);
+    if (commands.length === 0) return;
+    try {
+      await this.#attempt(stream, commands).catch(async (error: unknown) => {
+        if (commands.length === 1 || (error as { code?: unknown }).code !== 'append_too_large') throw error;
+        // The store appended nothing: append the events of each command by themselves.
+        for (; commands.length > 0; commands = commands.slice(1)) {
+          this.#states.forget(stream);
+          await this.#attempt(stream, commands.slice(0, 1));
+        }
+      });
+    } catch (error) {
+      for (const { answer } of commands) answer.reject(error);
+      throw error;
+    }
+  }
+
+  /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
+  async #attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
+    const is_new = !this.#states.has(stream) && commands.every(({ assumptions }) => assumptions.assume_empty);
+    const assumed = commands.length === 1 ? commands[0]!.assumptions.assumed : undefined;
+    const kept = this.#states.confirmed(stream) ?? (is_new ? this.#states.empty() : null);
+    let guess = kept ?? (assumed ? { ...this.#states.empty(), ...assumed } : null);
+    let is_whole = kept !== null;
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const is_guess = guess !== null;
+      const loaded = guess ?? (await this.#states.load(stream));
+      guess = null;
+      is_whole ||= !is_guess;
+      const { events, last, answers } = await this.#decideAll(stream, loaded, commands);
+      if (events.length > 0) {
+        const result = await this.#log.append(stream, loaded.revision, events);
+        if (!result.ok) {
+          if (events.length > last.length) this.#states.forget(stream);
+          if (loaded.revision === 'no_stream' && result.actual === 'no_stream') {
+            throw new StreamDeleted(`the stream ${stream} is deleted`);
+          }
+          // A random pause keeps two writers from conflicting in step at each try.
+          if (!is_guess) await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
+          continue;
+        }
+        this.#evolve(loaded, last);
+        Object.assign(loaded, { revision: result.revision, last_id: events.at(-1)!.id, position: result.position });
+        if (is_whole) this.#states.keep(stream, loaded);
+      } else if (is_guess) continue;
+      for (const answer of answers) answer();
+      return;
+    }
+    throw new ConflictPersists(`stream ${stream}: other writers were first ${MAX_TRIES} times`);
   }
 
   /**
    * Decides each command on the state with the events of those before it. `events`: of all commands; `last`: of the last one, which
    * enter the state after the append.
    */
-  async function decideAll(stream: string, loaded: Loaded<State>, commands: readonly Waiting<State, Event>[]) {
+  async #decideAll(stream: string, loaded: Loaded<State>, commands: readonly Waiting<State, Event>[]) {
     const answers: (() => void)[] = [];
     const events: NewEvent[] = [];
     let last: readonly NewEvent[] = [];
     for (const { context, decide, answer } of commands) {
-      evolve(loaded, last);
+      this.#evolve(loaded, last);
       last = [];
       try {
         const decision = await decide(loaded.state);
@@ -182,7 +299,7 @@ export function openAggregate<State, Event extends AnyEvent>(
         }
         const first = after(loaded.revision) + events.length;
         const decided = stamp(decision.events, context, stream, first);
-        last = seal ? seal(loaded.state, stream, first, decided) : decided;
+        last = this.#seal ? this.#seal(loaded.state, stream, first, decided) : decided;
       } catch (error) {
         answers.push(() => answer.reject(error));
         continue;
@@ -194,112 +311,9 @@ export function openAggregate<State, Event extends AnyEvent>(
     return { events, last, answers };
   }
 
-  /** Decides the commands one after the other and appends their events at once. Rejects when the append may or may not be stored. */
-  async function attempt(stream: string, commands: readonly Waiting<State, Event>[]): Promise<void> {
-    const is_new = !states.has(stream) && commands.every(({ assumptions }) => assumptions.assume_empty);
-    const assumed = commands.length === 1 ? commands[0]!.assumptions.assumed : undefined;
-    const kept = states.confirmed(stream) ?? (is_new ? states.empty() : null);
-    let guess = kept ?? (assumed ? { ...states.empty(), ...assumed } : null);
-    let is_whole = kept !== null;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const is_guess = guess !== null;
-      const loaded = guess ?? (await states.load(stream));
-      guess = null;
-      is_whole ||= !is_guess;
-      const { events, last, answers } = await decideAll(stream, loaded, commands);
-      if (events.length > 0) {
-        const result = await log.append(stream, loaded.revision, events);
-        if (!result.ok) {
-          if (events.length > last.length) states.forget(stream);
-          if (loaded.revision === 'no_stream' && result.actual === 'no_stream') {
-            throw new StreamDeleted(`the stream ${stream} is deleted`);
-          }
-          // A random pause keeps two writers from conflicting in step at each try.
-          if (!is_guess) await delay(Math.random() * Math.min(2 ** tries, MAX_PAUSE_MS));
-          continue;
-        }
-        evolve(loaded, last);
-        Object.assign(loaded, { revision: result.revision, last_id: events.at(-1)!.id, position: result.position });
-        if (is_whole) states.keep(stream, loaded);
-      } else if (is_guess) continue;
-      for (const answer of answers) answer();
-      return;
-    }
-    throw new ConflictPersists(`stream ${stream}: other writers were first ${MAX_TRIES} times`);
+  #evolve(loaded: Loaded<State>, events: readonly NewEvent[]): void {
+    for (const event of events) loaded.state = this.#fold.evolve(loaded.state, event as unknown as Event);
   }
-
-  /** Runs the next commands that wait; none when an earlier append has included them. */
-  async function answerNext(stream: string): Promise<void> {
-    const queue = waiting.get(stream) ?? [];
-    let commands = queue.splice(0, max_per_append);
-    if (queue.length === 0) waiting.delete(stream);
-    if (commands.length === 0) return;
-    try {
-      await attempt(stream, commands).catch(async (error: unknown) => {
-        if (commands.length === 1 || (error as { code?: unknown }).code !== 'append_too_large') throw error;
-        // The store appended nothing: append the events of each command by themselves.
-        for (; commands.length > 0; commands = commands.slice(1)) {
-          states.forget(stream);
-          await attempt(stream, commands.slice(0, 1));
-        }
-      });
-    } catch (error) {
-      for (const { answer } of commands) answer.reject(error);
-      throw error;
-    }
-  }
-
-  /** Runs one function at a time for each stream, because they change the cached state in place. */
-  function inTurn<R>(stream: string, run: () => Promise<R>): Promise<R> {
-    const turn = (turns.get(stream) ?? Promise.resolve()).then(run, run);
-    const settled = turn.then(
-      () => {},
-      // A failed append may or may not be stored, so the cached state may lack its events.
-      () => states.forget(stream),
-    );
-    turns.set(stream, settled);
-    void settled.then(() => turns.get(stream) === settled && turns.delete(stream));
-    return turn;
-  }
-
-  const aggregate: Aggregate<State, Event> = {
-    /** Requests that ask while another waits for its turn share its read. */
-    read(stream) {
-      const shared = reads.get(stream);
-      if (shared) return shared;
-      const read = inTurn(stream, async () => {
-        reads.delete(stream);
-        const { state, position } = await states.load(stream);
-        return { state, position };
-      });
-      reads.set(stream, read);
-      return read;
-    },
-    peek: async (stream) => states.peek(stream) ?? (await aggregate.read(stream)).state,
-    handle<Refused extends Refusal>(
-      stream: string,
-      context: CommandContext,
-      decide: Decide<State, Event, Refused>,
-      assumptions = {},
-    ) {
-      const name = () => ({ name: `command ${categoryOf(stream)}`, attributes: { command_id: context.command_id } });
-      return traced(name, (span) => {
-        const answer = Promise.withResolvers<Handled<State, Refused>>();
-        const of_step = traceparent();
-        const of_command = of_step === undefined ? context : { ...context, traceparent: of_step };
-        const command = { context: of_command, decide, assumptions, answer } as unknown as Waiting<State, Event>;
-        const queue = waiting.get(stream);
-        if (queue) queue.push(command);
-        else waiting.set(stream, [command]);
-        void inTurn(stream, () => answerNext(stream));
-        return answer.promise.then((handled) => {
-          if (!handled.ok) span.set({ refused: handled.refused.code });
-          return handled;
-        });
-      });
-    },
-  };
-  return aggregate;
 }
 
 /** Gives events their ids and metadata: one metadata object for all, which adapters serialize once. */

@@ -36,22 +36,70 @@ const LOOKUPS_AT_ONCE = 50;
  * vocabulary in tests.
  */
 export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_TYPES): EventStore {
-  const validators = new Map<EventType, Validate>();
+  const codec = new Codec(keys, types);
+  return {
+    append: async (stream, expected, events) => store.append(stream, expected, await codec.encode(stream, events)),
+    readStream: (stream, options) => codec.readStream(store.readStream(stream, options), options?.known_id),
+    ...(store.lastId && { lastId: store.lastId.bind(store) }),
+    readAll: (options) => codec.readAll(store.readAll(options)),
+    async *subscribe(options) {
+      for await (const { events, position } of store.subscribe(options)) {
+        yield { events: await codec.decode(events), position };
+      }
+    },
+    head: () => store.head(),
+    async deleteStream(stream) {
+      await store.deleteStream(stream);
+      keys.forget(stream);
+    },
+    close: () => store.close(),
+  };
+}
 
-  function encode(event: NewEvent, compile: Compile): NewEvent {
+class Codec {
+  readonly #keys: PersonalKeys;
+  readonly #types: typeof EVENT_TYPES;
+  readonly #validators = new Map<EventType, Validate>();
+
+  constructor(keys: PersonalKeys, types: typeof EVENT_TYPES) {
+    this.#keys = keys;
+    this.#types = types;
+  }
+
+  /** Throws InvalidEvent. */
+  async encode(stream: string, events: readonly NewEvent[]): Promise<NewEvent[]> {
+    const compile = await loadCompile();
+    const encoded = events.map((event) => this.#encode(event, compile));
+    if (!encoded.some((event) => this.#needsSealing(event))) return encoded;
+    return Promise.all(encoded.map((event) => (this.#needsSealing(event) ? this.#sealed(stream, event) : event)));
+  }
+
+  decode(events: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
+    return this.#openAll(events.map((event) => this.#decode(event)));
+  }
+
+  readAll(recorded: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent> {
+    return this.#read(recorded, (event) => this.#decode(event));
+  }
+
+  readStream(recorded: AsyncIterable<RecordedEvent>, known_id?: string): AsyncGenerator<RecordedEvent> {
+    return this.#read(recorded, (event) => this.#decodeOfStream(event), known_id);
+  }
+
+  #encode(event: NewEvent, compile: Compile): NewEvent {
     const { type, data } = event;
     if (!isEventType(type)) throw new InvalidEvent(`the vocabulary has no event type ${type}`);
-    let validate = validators.get(type);
-    if (!validate) validators.set(type, (validate = compile(types[type].schema)));
+    let validate = this.#validators.get(type);
+    if (!validate) this.#validators.set(type, (validate = compile(this.#types[type].schema)));
     const problem = validate(data);
     if (problem !== null) throw new InvalidEvent(`${type}${problem}`);
-    const version = currentVersion(types, type);
+    const version = currentVersion(this.#types, type);
     return version === 1 ? event : { ...event, metadata: { ...event.metadata, version } };
   }
 
-  function decode(event: RecordedEvent): RecordedEvent {
+  #decode(event: RecordedEvent): RecordedEvent {
     try {
-      return upcast(event, types);
+      return upcast(event, this.#types);
     } catch (cause) {
       if (cause instanceof EventFromLater)
         return markLater(
@@ -63,42 +111,45 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   }
 
   /** The event of a stream that is read to decide on it. */
-  function decodeOfStream(event: RecordedEvent): RecordedEvent {
-    assertKnown(event, types);
-    const decoded = decode(event);
+  #decodeOfStream(event: RecordedEvent): RecordedEvent {
+    assertKnown(event, this.#types);
+    const decoded = this.#decode(event);
     refuseLater(decoded);
     return decoded;
   }
 
   /** The personal fields of an event whose value `holds`. */
-  function fieldsOf({ type, data }: NewEvent, holds: (value: unknown) => boolean) {
-    if (!isEventType(type) || types[type].personal.length === 0) return [];
-    return types[type].personal.filter(({ name }) => holds((data as Record<string, unknown>)[name]));
+  #fieldsOf({ type, data }: NewEvent, holds: (value: unknown) => boolean) {
+    if (!isEventType(type) || this.#types[type].personal.length === 0) return [];
+    return this.#types[type].personal.filter(({ name }) => holds((data as Record<string, unknown>)[name]));
   }
 
-  const needsSealing = (event: NewEvent) => fieldsOf(event, isText).length > 0;
-  function needsOpening(event: RecordedEvent): boolean {
+  #needsSealing(event: NewEvent): boolean {
+    return this.#fieldsOf(event, isText).length > 0;
+  }
+
+  #needsOpening(event: RecordedEvent): boolean {
     try {
-      return fieldsOf(event, isSealed).length > 0;
+      return this.#fieldsOf(event, isSealed).length > 0;
     } catch {
       return false; // data that cannot be read throws at whoever looks at it
     }
   }
 
-  async function sealed(stream: string, event: NewEvent): Promise<NewEvent> {
+  async #sealed(stream: string, event: NewEvent): Promise<NewEvent> {
     const data = { ...(event.data as Record<string, unknown>) };
-    for (const { name, whose, erased } of fieldsOf(event, isText)) {
-      const key = await keys.make(subjectOf(stream, event.data, whose));
+    for (const { name, whose, erased } of this.#fieldsOf(event, isText)) {
+      const key = await this.#keys.make(subjectOf(stream, event.data, whose));
       data[name] = key === null ? erased : seal(key, event.id, data[name] as string);
     }
     return { ...event, data };
   }
 
-  async function opened(event: RecordedEvent): Promise<RecordedEvent> {
+  async #opened(event: RecordedEvent): Promise<RecordedEvent> {
     const data = { ...(event.data as Record<string, unknown>) };
-    for (const { name, whose, erased } of fieldsOf(event, isSealed)) {
+    for (const { name, whose, erased } of this.#fieldsOf(event, isSealed)) {
       try {
-        const key = await keys.find(subjectOf(event.stream, event.data, whose));
+        const key = await this.#keys.find(subjectOf(event.stream, event.data, whose));
         data[name] = key === null ? erased : unseal(key, event.id, data[name] as string);
       } catch (cause) {
         if (!isDamage(cause)) throw cause;
@@ -109,7 +160,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   }
 
   /** From a sealed event on, reads ahead by up to `LOOKUPS_AT_ONCE` events, whose keys it looks up together. */
-  async function* read(
+  async *#read(
     recorded: AsyncIterable<RecordedEvent>,
     decoded: (event: RecordedEvent) => RecordedEvent,
     known_id?: string,
@@ -121,55 +172,30 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
         continue;
       }
       const event = decoded(each);
-      if (ahead.length === 0 && !needsOpening(event)) {
+      if (ahead.length === 0 && !this.#needsOpening(event)) {
         yield event;
         continue;
       }
       ahead.push(event);
       if (ahead.length < LOOKUPS_AT_ONCE) continue;
-      yield* await openAll(ahead);
+      yield* await this.#openAll(ahead);
       ahead = [];
     }
-    yield* await openAll(ahead);
+    yield* await this.#openAll(ahead);
   }
 
   /** Opens the sealed events in place. */
-  async function openAll(events: RecordedEvent[]): Promise<RecordedEvent[]> {
-    const places = events.flatMap((event, place) => (needsOpening(event) ? [place] : []));
+  async #openAll(events: RecordedEvent[]): Promise<RecordedEvent[]> {
+    const places = events.flatMap((event, place) => (this.#needsOpening(event) ? [place] : []));
     for (let from = 0; from < places.length; from += LOOKUPS_AT_ONCE) {
       const some = places.slice(from, from + LOOKUPS_AT_ONCE);
-      const results = await Promise.all(some.map((place) => opened(events[place]!)));
+      const results = await Promise.all(some.map((place) => this.#opened(events[place]!)));
       results.forEach((event, n) => {
         events[some[n]!] = event;
       });
     }
     return events;
   }
-
-  return {
-    async append(stream, expected, events) {
-      const compile = await loadCompile();
-      const encoded = events.map((event) => encode(event, compile));
-      const safe = encoded.some(needsSealing)
-        ? await Promise.all(encoded.map((event) => (needsSealing(event) ? sealed(stream, event) : event)))
-        : encoded;
-      return store.append(stream, expected, safe);
-    },
-    readStream: (stream, options) => read(store.readStream(stream, options), decodeOfStream, options?.known_id),
-    ...(store.lastId && { lastId: store.lastId.bind(store) }),
-    readAll: (options) => read(store.readAll(options), decode),
-    async *subscribe(options) {
-      for await (const { events, position } of store.subscribe(options)) {
-        yield { events: await openAll(events.map(decode)), position };
-      }
-    },
-    head: () => store.head(),
-    async deleteStream(stream) {
-      await store.deleteStream(stream);
-      keys.forget(stream);
-    },
-    close: () => store.close(),
-  };
 }
 
 /** The event as it is for those who do not need its data, so that one damaged event stops neither a read nor the projector, which parks it. */

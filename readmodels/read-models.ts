@@ -66,121 +66,27 @@ const READY_WAIT_MS = 2000;
 const READY_LOOK_MS = 20;
 
 export function openReadModels(documents: Documents, options: ReadModelsOptions = {}): ReadModels {
-  const { follower = PROJECTOR, log_id, monotonic = () => performance.now() } = options;
-  const states = documents.reading(projectionStates);
-  const projector = documents.reading(projectorStates);
-  let expected_log_id: string | null = null;
-  let generations = new Map<string, number>();
-  let looked_at = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | null = null;
-  let looks_begun = 0;
-  /** The projector has found nothing in the log that any collection would have. */
-  let nothing_to_read = false;
-  /** The live generations at the last read of the position, as JSON. */
-  let flipped_to: string | null = null;
-  let flips = 0;
+  const { monotonic = () => performance.now() } = options;
+  const generations = new Generations(documents, options);
+  const position = () => generations.position();
   const watch = (changed: () => void) => documents.watch(projectorStates.name, changed);
-  const movement = new Movement({ read: position, flips: () => flips, watch, monotonic });
+  const movement = new Movement({ read: position, flips: () => generations.flips, watch, monotonic });
 
-  const projections = async () => (await states.find({})).map((stored) => projectionState(stored._id, stored));
-
-  async function assertReady(stored: ProjectorState | null): Promise<ProjectorState> {
-    const state = projectorState(stored, follower);
-    if (!log_id) return state;
-    // A projector that begins notes which log it reads together with what its documents lack.
-    if (state.log_id === '') throw new DocumentsNotReady('no projector has made documents yet');
-    if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is rebuilding the documents');
-    if (state.log_id === expected_log_id) return state;
-    expected_log_id = await log_id();
-    if (state.log_id !== expected_log_id) throw new DocumentsNotReady('the documents came from another log');
-    return state;
-  }
-  /** Waits for the documents of a service that has just started. */
-  async function whenReady(): Promise<ProjectorState> {
-    for (const until = monotonic() + READY_WAIT_MS; ; ) {
-      try {
-        return await assertReady(await projector.get(follower));
-      } catch (error) {
-        if (!(error instanceof DocumentsNotReady) || monotonic() >= until) throw error;
-      }
-      await delay(READY_LOOK_MS);
+  async function hasPassed(wanted: Position): Promise<boolean> {
+    try {
+      return (await position()) >= wanted;
+    } catch (error) {
+      if (error instanceof DocumentsNotReady) return false;
+      throw error;
     }
-  }
-  async function look(): Promise<void> {
-    looks_begun++;
-    // Every projection is built once before the checkpoint leaves the beginning.
-    nothing_to_read = (await whenReady()).checkpoint === BEGINNING || !log_id;
-    const noticed = flips;
-    const found = await projections();
-    generations = new Map(found.flatMap((s) => s.collections.map((name) => [name, s.generation] as const)));
-    // A flip during this look makes its answer out of date.
-    if (noticed === flips) looked_at = monotonic();
-  }
-  async function generationOf(name: string): Promise<number> {
-    // Each read of a collection that is not built yet looks for its first generation.
-    if (monotonic() - looked_at > FLIP_NOTICED_MS || !generations.get(name)) {
-      const begun_before = looks_begun;
-      let number: number;
-      do {
-        looking ??= look().finally(() => (looking = null));
-        number = looks_begun;
-        await looking;
-        // A look that began before this read may have missed the first generation, which the caller knows to be there.
-      } while (looked_at === Number.NEGATIVE_INFINITY || (!generations.get(name) && number === begun_before));
-    }
-    const generation = generations.get(name) ?? 0;
-    if (generation === 0 && !nothing_to_read) throw new DocumentsNotReady(`${name} is not built yet`);
-    return generation;
-  }
-  async function isKept(name: string, generation: number): Promise<boolean> {
-    const has = (kept: { generation: number; collections: string[] }) =>
-      kept.generation === generation && kept.collections.includes(name);
-    return (await projections()).some((state) => has(state) || state.retired.some(has));
-  }
-  async function position(): Promise<Position> {
-    const stored = await projector.get(follower);
-    await assertReady(stored);
-    const { checkpoint, generations } = projectorState(stored, follower);
-    const live = JSON.stringify(generations);
-    if (flipped_to !== null && flipped_to !== live) {
-      flips++;
-      looked_at = Number.NEGATIVE_INFINITY;
-    }
-    flipped_to = live;
-    return checkpoint;
-  }
-
-  function collection<T extends Document>(spec: CollectionSpec<T>): LiveCollection<T> {
-    let opened: { generation: number; reading: Reading<T> } | null = null;
-    async function live(): Promise<{ generation: number; reading: Reading<T> }> {
-      const generation = await generationOf(spec.name);
-      if (opened?.generation !== generation) {
-        opened = { generation, reading: documents.reading(inGeneration(spec, generation)) };
-      }
-      return opened;
-    }
-    return {
-      get: async (id) => (await live()).reading.get(id),
-      getMany: async (ids) => (await live()).reading.getMany(ids),
-      find: async (filter, find_options) => (await live()).reading.find(filter, find_options),
-      slice: async (filter, find_options) => (await live()).reading.slice(filter, find_options),
-      async *stream(filter, stream_options) {
-        const { generation, reading } = await live();
-        yield* reading.stream(filter, stream_options);
-        // The stream of a dropped collection ends without an error, so we look whether the generation still exists.
-        if (generation === 0 || (await isKept(spec.name, generation))) return;
-        throw new DocumentsNotReady(`${spec.name} was dropped during the read: it had been rebuilt long before`);
-      },
-      count: async (filter, count_options) => (await live()).reading.count(filter, count_options),
-    };
   }
 
   return {
-    collection,
+    collection: (spec) => liveCollection(documents, generations, spec),
     position,
-    projections,
+    projections: () => generations.projections(),
     get flips() {
-      return flips;
+      return generations.flips;
     },
     async passed(wanted, timeout_ms) {
       const until = monotonic() + timeout_ms;
@@ -192,13 +98,139 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
     },
     moved: (seen, timeout_ms, signal) => movement.from(seen, timeout_ms, signal),
   };
+}
 
-  async function hasPassed(wanted: Position): Promise<boolean> {
-    try {
-      return (await position()) >= wanted;
-    } catch (error) {
-      if (error instanceof DocumentsNotReady) return false;
-      throw error;
+/** Reads the generation that is live at each read. */
+function liveCollection<T extends Document>(
+  documents: Documents,
+  generations: Generations,
+  spec: CollectionSpec<T>,
+): LiveCollection<T> {
+  let opened: { generation: number; reading: Reading<T> } | null = null;
+  async function live(): Promise<{ generation: number; reading: Reading<T> }> {
+    const generation = await generations.generationOf(spec.name);
+    if (opened?.generation !== generation) {
+      opened = { generation, reading: documents.reading(inGeneration(spec, generation)) };
     }
+    return opened;
+  }
+  return {
+    get: async (id) => (await live()).reading.get(id),
+    getMany: async (ids) => (await live()).reading.getMany(ids),
+    find: async (filter, find_options) => (await live()).reading.find(filter, find_options),
+    slice: async (filter, find_options) => (await live()).reading.slice(filter, find_options),
+    async *stream(filter, stream_options) {
+      const { generation, reading } = await live();
+      yield* reading.stream(filter, stream_options);
+      // The stream of a dropped collection ends without an error, so we look whether the generation still exists.
+      if (generation === 0 || (await generations.isKept(spec.name, generation))) return;
+      throw new DocumentsNotReady(`${spec.name} was dropped during the read: it had been rebuilt long before`);
+    },
+    count: async (filter, count_options) => (await live()).reading.count(filter, count_options),
+  };
+}
+
+/** Which generation of each read model is live, and whether its documents are whole. */
+class Generations {
+  flips = 0;
+  readonly #states: Reading<ProjectionState>;
+  readonly #projector: Reading<ProjectorState>;
+  readonly #follower: Follower;
+  readonly #log_id: ReadModelsOptions['log_id'];
+  readonly #monotonic: () => number;
+  #expected_log_id: string | null = null;
+  #generations = new Map<string, number>();
+  #looked_at = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+  #looks_begun = 0;
+  /** The projector has found nothing in the log that any collection would have. */
+  #nothing_to_read = false;
+  /** The live generations at the last read of the position, as JSON. */
+  #flipped_to: string | null = null;
+
+  constructor(documents: Documents, { follower = PROJECTOR, log_id, monotonic }: ReadModelsOptions) {
+    this.#states = documents.reading(projectionStates);
+    this.#projector = documents.reading(projectorStates);
+    this.#follower = follower;
+    this.#log_id = log_id;
+    this.#monotonic = monotonic ?? (() => performance.now());
+  }
+
+  async projections(): Promise<ProjectionState[]> {
+    return (await this.#states.find({})).map((stored) => projectionState(stored._id, stored));
+  }
+
+  async position(): Promise<Position> {
+    const stored = await this.#projector.get(this.#follower);
+    await this.#assertReady(stored);
+    const { checkpoint, generations } = projectorState(stored, this.#follower);
+    const live = JSON.stringify(generations);
+    if (this.#flipped_to !== null && this.#flipped_to !== live) {
+      this.flips++;
+      this.#looked_at = Number.NEGATIVE_INFINITY;
+    }
+    this.#flipped_to = live;
+    return checkpoint;
+  }
+
+  async generationOf(name: string): Promise<number> {
+    // Each read of a collection that is not built yet looks for its first generation.
+    if (this.#monotonic() - this.#looked_at > FLIP_NOTICED_MS || !this.#generations.get(name)) {
+      const begun_before = this.#looks_begun;
+      let number: number;
+      do {
+        this.#looking ??= this.#look().finally(() => (this.#looking = null));
+        number = this.#looks_begun;
+        await this.#looking;
+        // A look that began before this read may have missed the first generation, which the caller knows to be there.
+      } while (
+        this.#looked_at === Number.NEGATIVE_INFINITY ||
+        (!this.#generations.get(name) && number === begun_before)
+      );
+    }
+    const generation = this.#generations.get(name) ?? 0;
+    if (generation === 0 && !this.#nothing_to_read) throw new DocumentsNotReady(`${name} is not built yet`);
+    return generation;
+  }
+
+  async isKept(name: string, generation: number): Promise<boolean> {
+    const has = (kept: { generation: number; collections: string[] }) =>
+      kept.generation === generation && kept.collections.includes(name);
+    return (await this.projections()).some((state) => has(state) || state.retired.some(has));
+  }
+
+  async #look(): Promise<void> {
+    this.#looks_begun++;
+    // Every projection is built once before the checkpoint leaves the beginning.
+    this.#nothing_to_read = (await this.#whenReady()).checkpoint === BEGINNING || !this.#log_id;
+    const noticed = this.flips;
+    const found = await this.projections();
+    this.#generations = new Map(found.flatMap((s) => s.collections.map((name) => [name, s.generation] as const)));
+    // A flip during this look makes its answer out of date.
+    if (noticed === this.flips) this.#looked_at = this.#monotonic();
+  }
+
+  /** Waits for the documents of a service that has just started. */
+  async #whenReady(): Promise<ProjectorState> {
+    for (const until = this.#monotonic() + READY_WAIT_MS; ; ) {
+      try {
+        return await this.#assertReady(await this.#projector.get(this.#follower));
+      } catch (error) {
+        if (!(error instanceof DocumentsNotReady) || this.#monotonic() >= until) throw error;
+      }
+      await delay(READY_LOOK_MS);
+    }
+  }
+
+  async #assertReady(stored: ProjectorState | null): Promise<ProjectorState> {
+    const state = projectorState(stored, this.#follower);
+    if (!this.#log_id) return state;
+    // A projector that begins notes which log it reads together with what its documents lack.
+    if (state.log_id === '') throw new DocumentsNotReady('no projector has made documents yet');
+    if (state.catching_up_to !== null) throw new DocumentsNotReady('the projector is rebuilding the documents');
+    if (state.log_id === this.#expected_log_id) return state;
+    this.#expected_log_id = await this.#log_id();
+    if (state.log_id !== this.#expected_log_id) throw new DocumentsNotReady('the documents came from another log');
+    return state;
   }
 }

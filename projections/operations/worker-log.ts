@@ -5,6 +5,7 @@ import { workerOf } from '../../events/checks.ts';
 import { checksOf, idOf } from '../../events/streams.ts';
 import type { LogEvent } from '../../events/vocabulary.ts';
 import type { Write } from '../../readmodels/documents.ts';
+import type { WorkerLogLimits } from '../../readmodels/operations/log-follower.ts';
 import {
   domainOfUrl,
   emptyLog,
@@ -22,7 +23,6 @@ import {
   segmentId,
   toSegment,
 } from '../../readmodels/operations/log-segments.ts';
-import type { WorkerLogLimits } from '../../readmodels/operations/worker-log.ts';
 import { groupHolds } from '../../readmodels/results/results.ts';
 import { type Checked, isChecked, type UrlsOf } from '../jobs/checked-urls.ts';
 import { handlersOf, type OpenCollection, type Projection, projection } from '../projection.ts';

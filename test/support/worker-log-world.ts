@@ -6,13 +6,9 @@ import { checkerActor, type Outcome } from '../../events/checks.ts';
 import { jobStream, urlsStream } from '../../events/streams.ts';
 import { openWorkerLogFollower } from '../../projections/all.ts';
 import type { Documents } from '../../readmodels/documents.ts';
+import type { LogFilter } from '../../readmodels/operations/log-follower.ts';
 import { LOG_STATE, type LogEntry, logJobs, logSegments, logStates } from '../../readmodels/operations/log-segments.ts';
-import {
-  type LogFilter,
-  openWorkerLog,
-  type WorkerLog,
-  workerLogLimits,
-} from '../../readmodels/operations/worker-log.ts';
+import { openWorkerLog, type WorkerLog, workerLogLimits } from '../../readmodels/operations/worker-log.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { noStats, summaryOf } from '../../readmodels/results/stats.ts';
 import { FOUND } from './behind.ts';
