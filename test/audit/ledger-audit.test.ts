@@ -384,7 +384,9 @@ function adjusted(entries: number): RecordedEvent[] {
 test('the time for an account grows with its entries, and not with their square', (t) => {
   const cpuMs = (entries: number) => {
     const events = adjusted(entries);
-    const take = (audit: LedgerAudit) => events.forEach((event) => audit.take(event));
+    const take = (audit: LedgerAudit) => {
+      for (const event of events) audit.take(event);
+    };
     return leastCpuMs(() => t.deepEqual(audited({}, take).found, []));
   };
   const [few_ms, many_ms] = [cpuMs(2_000), cpuMs(32_000)];
