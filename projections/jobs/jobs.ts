@@ -91,13 +91,11 @@ export const jobsProjection: Projection = projection({
       page.documents.set(job._id, null);
       const purge = toPurge(job, event);
       page.purges.set(job._id, purge);
-      // In a replay, when the purge has removed them from the log, or of a job that was never checked.
-      if (job.completed_urls === 0) {
-        purge.purged_to = purge.urls;
-        return;
-      }
-      if (purge.urls - purge.purged_to <= REMOVED_AT_ONCE) await removeResults(purge, purge.urls, page);
-      await removeStats(job._id, page.open);
+      // There are no results in a replay, when the purge has removed them from the log, and of a job that was never checked.
+      if (job.completed_urls === 0) purge.purged_to = purge.urls;
+      else if (purge.urls - purge.purged_to <= REMOVED_AT_ONCE) await removeResults(purge, purge.urls, page);
+      // An expired job has a summary of none.
+      if (job.completed_urls > 0 || job.results_expired_at) await removeStats(job._id, page.open);
     },
     async ResultsExpired(event, page) {
       const { completed_urls, started_at, summary } = event.data;

@@ -16,8 +16,10 @@ import {
   jobDomains,
   jobResponseTimes,
   jobStats,
+  noStats,
   percentiles,
   statusGroups,
+  summaryOf,
   topDomains,
 } from '../../../readmodels/results/stats.ts';
 import { listedUrls, rangeOf } from '../../support/checked.ts';
@@ -295,6 +297,20 @@ test('a deleted job leaves no statistics, also not within one transaction', asyn
       t.deepEqual(await all<Document>(open, spec), [], spec.name);
     }
   }
+});
+
+test('a job that expired without a result leaves no statistics when it is deleted', async (t) => {
+  const { documents } = await openTestStores(t);
+  const none = { domains: { find: async () => [] }, times: { getMany: async () => [] } };
+  const expired = { completed_urls: 0, started_at: null, summary: await summaryOf(none, noStats(JOB)) };
+  const events = [
+    created(JOB, 5),
+    recorded(jobStream(JOB), 'JobCancelled', 1, {}),
+    recorded(jobStream(JOB), 'ResultsExpired', 2, expired),
+    recorded(jobStream(JOB), 'JobDeleted', 3, {}),
+  ];
+  const open = await apply(documents, events, [3, 1]);
+  t.deepEqual(await all(open, jobStats), []);
 });
 
 test('the domain of a URL is its host without the port, in lower case, in ASCII', (t) => {
