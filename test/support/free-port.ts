@@ -23,11 +23,11 @@ export async function freePort(): Promise<number> {
  * Listens on a port that another server of this process may just have closed: a program that another thread starts at that moment
  * has its socket too, until the copy of this process has become that program.
  */
-export async function listenOn(server: Server, port: number): Promise<void> {
+export async function listenOn(server: Server, port: number, host = HOST): Promise<void> {
   const given_up_ms = performance.now() + PORT_LIMIT_MS;
   for (;;) {
     const listening = once(server, 'listening');
-    server.listen(port, HOST);
+    server.listen(port, host);
     try {
       await listening;
       return;

@@ -3,11 +3,17 @@ import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { freePort, listenOn } from './free-port.ts';
 
+/** To the server, or from it. */
+export type Direction = 'to' | 'from';
+
 export class TcpProxy {
   readonly #target: { host: string; port: number };
   readonly #sockets = new Set<Socket>();
+  readonly #clients = new WeakSet<Socket>();
+  readonly #held = new Set<Direction>();
   #server: Server | null = null;
   port = 0;
+  host = '127.0.0.1';
   /** Sees what clients send; the connection is cut after it was passed on, and before the answer, when it says so. */
   cutAfter: (sent: Buffer) => boolean = () => false;
 
@@ -18,7 +24,7 @@ export class TcpProxy {
   async open(): Promise<void> {
     const server = createServer((client) => this.#connect(client));
     this.port ||= await freePort();
-    await listenOn(server, this.port);
+    await listenOn(server, this.port, this.host);
     this.#server = server;
   }
 
@@ -30,6 +36,24 @@ export class TcpProxy {
     }
   }
 
+  /** What is sent in these directions does not arrive, on old connections and new ones, until it is released: packets are dropped, and sent again. */
+  hold(directions: readonly Direction[]): void {
+    for (const direction of directions) this.#held.add(direction);
+    for (const socket of this.#sockets) this.#holdOrRelease(socket);
+  }
+
+  release(): void {
+    this.#held.clear();
+    for (const socket of this.#sockets) this.#holdOrRelease(socket);
+  }
+
+  /** Goes on at another address, as when a name leads elsewhere: connections to the old one are broken. */
+  async moveTo(host: string): Promise<void> {
+    await this.cut();
+    this.host = host;
+    await this.open();
+  }
+
   /** Every connection is broken, and none is taken until it is opened again. */
   async cut(): Promise<void> {
     this.#server?.close();
@@ -38,8 +62,15 @@ export class TcpProxy {
     this.#server = null;
   }
 
+  #holdOrRelease(socket: Socket): void {
+    const direction = this.#clients.has(socket) ? 'to' : 'from';
+    if (this.#held.has(direction)) socket.pause();
+    else socket.resume();
+  }
+
   #connect(client: Socket): void {
     const server = createConnection(this.#target);
+    this.#clients.add(client);
     const both = [client, server];
     let cut = false;
     for (const socket of both) {
@@ -58,5 +89,6 @@ export class TcpProxy {
       if (cut) client.destroy();
       else client.write(answer);
     });
+    for (const socket of both) this.#holdOrRelease(socket);
   }
 }

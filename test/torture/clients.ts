@@ -8,7 +8,7 @@ import { commandContext } from '../support/stores.ts';
 import { fairNow, passed } from './fair-clock.ts';
 import type { Random } from './random.ts';
 import type { Shape } from './shapes.ts';
-import type { Target } from './target.ts';
+import { GONE, type Target } from './target.ts';
 
 /** A store that is away is a 503 within 20 s, and a stopped process or server stands still for 12 s. */
 const PATIENCE_MS = 35_000;
@@ -106,7 +106,7 @@ export async function openClient(
   await addEndpoint();
 
   async function addEndpoint(): Promise<void> {
-    const name = `${user_id}-${randomUUID()}`;
+    const name = `${random.chance(0.2) ? GONE : ''}${user_id}-${randomUUID()}`;
     const body = { url: target.hook(name), events: ['job.completed'] };
     const answer = await answered('POST endpoints', v2.ask('POST', '/api/v2/webhooks/endpoints', body), [201, 409]);
     if (answer?.status === 201) endpoints.set(answer.body.id, name);
@@ -208,6 +208,18 @@ export async function openClient(
     if (answer && answer.status < 300) endpoints.delete(id);
   }
 
+  /** As an owner does whose receivers work again: what waits for minutes is sent now. */
+  async function sendAgain(): Promise<void> {
+    for (const id of endpoints.keys()) {
+      const path = `/api/v2/webhooks/endpoints/${id}/deliveries`;
+      const listed = await answered('GET deliveries', v2.ask('GET', `${path}?limit=100`), [200, 404]);
+      for (const { id: delivery_id, status, attempt_count } of listed?.body.items ?? []) {
+        if (status !== 'pending' || attempt_count < 2) continue;
+        await answered('resend', v2.ask('POST', `${path}/${delivery_id}/resend`), [202, 404, 409, 429]);
+      }
+    }
+  }
+
   async function grant(): Promise<void> {
     const lot = { transaction_type: 'purchase', reference_id: randomUUID(), amount: GRANT, expires_at: null } as const;
     // Past the service: the disk may be full for it too.
@@ -275,6 +287,7 @@ export async function openClient(
           await insist('resume', resume, [200, 402, 404, 409]);
         }
       }
+      await sendAgain();
     },
   };
 }

@@ -30,6 +30,9 @@ interface Endpoint {
   user_id: string;
   created_at: Position;
   ended_at: Position | null;
+  /** Its owner is owed a mail, and is told. */
+  is_disabled: boolean;
+  is_notified: boolean;
 }
 
 export interface LogView {
@@ -42,6 +45,8 @@ export interface LogView {
   /** Reads on to the end of the log. */
   follow(): Promise<void>;
 }
+
+const UNTOUCHED = { ended_at: null, is_disabled: false, is_notified: false };
 
 const ENDS: Record<string, LoggedJob['status']> = {
   JobCompleted: 'completed',
@@ -93,10 +98,15 @@ export function openLogView(log: EventStore): LogView {
   function endpointHappened(event: RecordedEvent): void {
     const { type, data } = event as unknown as WebhookEndpointsEvent;
     if (type === 'WebhookEndpointCreated') {
-      endpoints.set(data.endpoint_id, { user_id: data.user_id, created_at: event.position, ended_at: null });
+      endpoints.set(data.endpoint_id, { user_id: data.user_id, created_at: event.position, ...UNTOUCHED });
     } else if (type === 'WebhookEndpointDisabled' || type === 'WebhookEndpointDeleted') {
       const endpoint = endpoints.get(data.endpoint_id);
-      if (endpoint) endpoint.ended_at ??= event.position;
+      if (!endpoint) return;
+      endpoint.ended_at ??= event.position;
+      endpoint.is_disabled = type === 'WebhookEndpointDisabled';
+    } else if (type === 'WebhookEndpointOwnerNotified') {
+      const endpoint = endpoints.get(data.endpoint_id);
+      if (endpoint) endpoint.is_notified = true;
     }
   }
 

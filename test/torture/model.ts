@@ -2,10 +2,11 @@
 import type { Asserting } from '../support/ledger.ts';
 import { assertExact } from '../support/ledger.ts';
 import type { Client } from './clients.ts';
-import type { Span } from './faults.ts';
+import type { Span } from './fault.ts';
 import type { LoggedJob, LogView } from './log-view.ts';
+import type { Post } from './post.ts';
 import type { Shape } from './shapes.ts';
-import type { Target } from './target.ts';
+import { GONE, type Target } from './target.ts';
 
 /** From a cancel's or a pause's answer on so long may requests still come, by the fair clock. */
 const STOPPED_MS = 1000;
@@ -24,6 +25,7 @@ export interface Findings {
 export interface Evidence {
   shape: Shape;
   target: Target;
+  post: Post;
   clients: readonly Client[];
   view: LogView;
   spans: readonly Span[];
@@ -157,6 +159,11 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
 
+  'the owner of each endpoint that was disabled has the mail'(evidence, found) {
+    found.looked += [...evidence.view.endpoints.values()].filter(({ is_disabled }) => is_disabled).length;
+    found.broken.push(...unmailed(evidence));
+  },
+
   'each webhook arrived, and none of what did not happen'({ view, target, clients }, found) {
     const names = new Map(clients.flatMap(({ endpoints }) => [...endpoints]));
     const arrived = new Set(
@@ -171,11 +178,25 @@ export const CHECKS: Readonly<Record<string, Check>> = {
       const job = view.jobs.get(job_id);
       if (job?.ended_as !== 'completed')
         found.broken.push(`${endpoint} heard of job ${job_id}, which is ${job?.status ?? 'not in the log'}`);
-      else if (!endpoint.startsWith(`${job.owner_id}-`))
+      else if (!endpoint.replace(GONE, '').startsWith(`${job.owner_id}-`))
         found.broken.push(`${endpoint} heard of a job of ${job.owner_id}`);
     }
   },
 };
+
+/** The endpoints that were disabled and whose owner had no mail; a deleted one is nobody's business. */
+function unmailed({ view, post }: Evidence): string[] {
+  // Lines of a mail are wrapped.
+  const mails = post.taken.map((mail) => mail.replaceAll(/=\r?\n/g, ''));
+  return [...view.endpoints].flatMap(([id, { user_id, is_disabled, is_notified }]) => {
+    if (!is_disabled) return [];
+    const is_mailed = mails.some((mail) => mail.includes(id));
+    if (is_notified && is_mailed) return [];
+    return [
+      `endpoint ${id} of ${user_id} was disabled, and the mail about it was ${is_mailed ? 'sent, and not noted' : 'not sent'}`,
+    ];
+  });
+}
 
 /** Of endpoints that were there when it was completed and still are. */
 function missingNotices(
@@ -195,14 +216,15 @@ function missingNotices(
 }
 
 /** Nothing is left to do: every job stands, is settled, and its webhooks have arrived. What is not, a line each. */
-export function unsettled({ view, target, clients }: Evidence): string[] {
+export function unsettled(evidence: Evidence): string[] {
+  const { view, target, clients } = evidence;
   const names = new Map(clients.flatMap(({ endpoints }) => [...endpoints]));
   const arrived = new Set(
     target.notices
       .filter(({ status_code }) => status_code === 200)
       .map(({ endpoint, job_id }) => `${endpoint} ${job_id}`),
   );
-  return [...view.jobs.values()].flatMap((job) => {
+  const open = [...view.jobs.values()].flatMap((job) => {
     const { job_id, status, ended_as, allocated, completed } = job;
     const left = missingNotices(job, view, names, arrived);
     if (status === 'processing') left.push(`job ${job_id} is processing with ${completed} of ${allocated}`);
@@ -210,6 +232,7 @@ export function unsettled({ view, target, clients }: Evidence): string[] {
       left.push(`job ${job_id}, ${ended_as}, is not settled`);
     return left;
   });
+  return [...open, ...unmailed(evidence)];
 }
 
 /** The ledger, the lots, one result a URL, and documents equal to a fresh replay of the log. The service is stopped. */

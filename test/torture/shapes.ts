@@ -1,7 +1,7 @@
 // The three shapes in which the service is tortured: its processes, the servers that they stand on, and the stores behind
 // them for whoever looks.
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,19 +10,22 @@ import { pino } from 'pino';
 import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { freePort } from '../support/free-port.ts';
 import { findNatsServer } from '../support/nats-server.ts';
-import { codedOf, openFolderLog } from '../support/stores.ts';
+import { codedOf } from '../support/stores.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { openDisk } from './disk.ts';
 import { fairNow } from './fair-clock.ts';
+import { openRoads } from './roads.ts';
 import { startServers } from './servers.ts';
 import { type Supervised, supervise } from './supervised.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const CLOCK = new URL('./clock.ts', import.meta.url).href;
+const NAMES = new URL('./names.ts', import.meta.url).href;
 /** They start often. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 /** Of the fair clock: the processes of three shapes load their modules at once. */
@@ -39,7 +42,8 @@ const ROLES: Record<ShapeName, readonly string[]> = {
 
 export interface Server {
   name: string;
-  proxy: TcpProxy;
+  /** The way of each process to it. */
+  roads: readonly TcpProxy[];
   program: Supervised;
   /** Whether what it has acknowledged outlives it. */
   is_durable: boolean;
@@ -59,17 +63,27 @@ export interface Shape {
   /** Null where this machine lets nobody fill a disk; then `disk_refused` says why. */
   disk: { fill(): Promise<void>; empty(): Promise<void> } | null;
   disk_refused: string | null;
+  /** Lets the way lead to another address, under the name that its process knows. */
+  move(road: TcpProxy): Promise<void>;
+  /** Removes all documents of MongoDB, while the service runs. */
+  emptyDocuments(): Promise<void>;
+  /** NATS loses all that it has, and is away meanwhile. */
+  emptyQueue(down_ms: number): Promise<void>;
   /** Makes the wall clock of all processes wrong by so much. */
   step(offset_ms: number): Promise<void>;
   openLog(): Promise<EventStore>;
+  /** Without its codec, which refuses what a later version writes. */
+  openStoredLog(): Promise<EventStore>;
   openDocuments(): Promise<Documents>;
   openEmptyDocuments(): Promise<Documents>;
   close(): Promise<void>;
 }
 
+/** `smtp_url`: where its mails go. */
 export async function openShape(
   name: ShapeName,
   folder: string,
+  smtp_url: string,
   ended_by_itself: (how: string) => void,
 ): Promise<Shape> {
   await mkdir(folder, { recursive: true });
@@ -78,8 +92,10 @@ export async function openShape(
   const clock_file = join(folder, 'clock');
   await writeFile(clock_file, '0');
   const servers = name === 'servers' ? await startServers(folder, findNatsServer(), ended_by_itself) : null;
+  const roads = servers && (await openRoads(Object.values(servers), ROLES[name].length, join(folder, 'names')));
   const database = `torture_${randomBytes(6).toString('hex')}`;
-  const mongodbOf = (port: number) => `mongodb://127.0.0.1:${port}/${database}?directConnection=true`;
+  const mongodbAt = (at: string) => `mongodb://${at}/${database}?directConnection=true`;
+  const mongodbOf = (port: number) => mongodbAt(`127.0.0.1:${port}`);
   const [port, probe_port] = [await freePort(), await freePort()];
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env;
   const env = {
@@ -99,15 +115,18 @@ export async function openShape(
     HEAVY_REQUESTS_PER_CALLER: '1000',
     REQUEST_WAIT_MS: '10000',
     NODE_NO_WARNINGS: '1',
-    NODE_OPTIONS: `--import ${CLOCK}`,
+    ...{ SMTP_URL: smtp_url, MAIL_FROM: 'Torture <torture@example.com>' },
+    NODE_OPTIONS: `--import ${CLOCK} --import ${NAMES}`,
     NODE_COMPILE_CACHE: COMPILED,
     CLOCK_FILE: clock_file,
-    ...(servers && {
-      EVENTSTORE_URL: `esdb://127.0.0.1:${servers.eventstore.proxy.port}?tls=false`,
-      MONGODB_URL: mongodbOf(servers.mongodb.proxy.port),
-      NATS_URL: `nats://127.0.0.1:${servers.nats.proxy.port}`,
-    }),
+    ...(roads && { NAMES_FILE: roads.file }),
   };
+  const storesOf = (n: number) =>
+    roads && {
+      EVENTSTORE_URL: `esdb://${roads.at('eventstoredb', n)}?tls=false`,
+      MONGODB_URL: mongodbAt(roads.at('mongod', n)),
+      NATS_URL: `nats://${roads.at('nats-server', n)}`,
+    };
   const processes = ROLES[name].map((roles, n) => {
     const has_http = roles.includes('http');
     const of_role = {
@@ -121,13 +140,17 @@ export async function openShape(
         name: process_name,
         command: process.execPath,
         args: [MAIN],
-        env: { ...env, ...of_role },
+        env: { ...env, ...storesOf(n), ...of_role },
         log_file: join(folder, `${process_name.replaceAll('/', '-')}.log`),
       },
       ended_by_itself,
     );
   });
   const url = `http://127.0.0.1:${port}`;
+  const openStoredLog = () =>
+    servers
+      ? openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.port}?tls=false`, log: silent })
+      : openSqliteEventStore({ path: join(data_dir, 'events.db') });
   const shape: Shape = {
     name,
     url,
@@ -136,17 +159,19 @@ export async function openShape(
     processes,
     http: processes[0]!,
     probe_url: `http://127.0.0.1:${probe_port}`,
-    servers: servers ? Object.values(servers) : [],
+    servers: servers ? Object.values(servers).map((server) => ({ ...server, roads: roads!.of(server.name) })) : [],
+    move: async (road) => roads?.move(road),
+    emptyQueue: async (down_ms) => {
+      const store = join(folder, 'nats', 'jetstream');
+      await servers?.nats.program.kill(down_ms, () => rm(store, { recursive: true, force: true }));
+    },
+    emptyDocuments: async () =>
+      servers! && withMongo(mongodbOf(servers.mongodb.port), (client) => client.db(database).dropDatabase()),
     disk: disk.refused === null ? disk : null,
     disk_refused: disk.refused,
     step: (offset_ms) => writeFile(clock_file, String(offset_ms)),
-    openLog: async () =>
-      servers
-        ? codedOf(
-            await openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.port}?tls=false`, log: silent }),
-            data_dir,
-          )
-        : openFolderLog(data_dir),
+    openStoredLog,
+    openLog: async () => codedOf(await openStoredLog(), data_dir),
     openDocuments: () =>
       servers
         ? openMongoDocuments({ url: mongodbOf(servers.mongodb.port), log: silent })
@@ -155,11 +180,10 @@ export async function openShape(
     async close() {
       for (const program of processes) program.end();
       if (servers) {
-        await using client = new MongoClient(mongodbOf(servers.mongodb.port), { serverSelectionTimeoutMS: 5000 });
-        await client
-          .db(database)
-          .dropDatabase()
-          .catch(() => false);
+        await withMongo(mongodbOf(servers.mongodb.port), (client) => client.db(database).dropDatabase()).catch(
+          () => {},
+        );
+        await roads!.close();
         for (const server of Object.values(servers)) {
           await server.proxy.cut();
           server.program.end();
@@ -175,6 +199,11 @@ export async function openShape(
     await shape.close();
     throw error;
   }
+}
+
+async function withMongo(url: string, work: (client: MongoClient) => Promise<unknown>): Promise<void> {
+  await using client = new MongoClient(url, { serverSelectionTimeoutMS: 5000 });
+  await work(client);
 }
 
 /** Whether it is answered with 200 before so much of the fair clock has passed. */

@@ -73,24 +73,28 @@ export async function bother(shape: Shape, random: Random, watch: Watch, for_ms:
   for (const socket of open) socket.destroy();
 }
 
-/** Reads at a steady pace, whether or not the earlier answers have come. */
+/** Reads at a steady pace, whether or not the earlier answers have come. What was there once stays, unless it `isGone`. */
 export async function readSteadily(
   shape: Shape,
-  paths: () => { path: string; token: string }[],
+  paths: () => { path: string; token: string; isGone?: () => boolean }[],
   watch: Watch,
   for_ms: number,
 ): Promise<void> {
   const port = Number(new URL(shape.url).port);
   const agent = new Agent({ keepAlive: true, maxSockets: 100, localAddress: READER });
+  const there = new Set<string>();
   let n = 0;
   function read(): void {
     const choices = paths();
-    const { path, token } = choices[n++ % choices.length]!;
+    const { path, token, isGone } = choices[n++ % choices.length]!;
     const options = { port, host: '127.0.0.1', path, agent, timeout: READ_MS };
     const asking = get({ ...options, headers: { authorization: `Bearer ${token}` } }, (response) => {
       const status = response.resume().statusCode!;
       watch.count(`steady reads ${status}`);
       if (![200, 404, 503].includes(status)) watch.violated(`a steady read was answered ${status}`);
+      if (status === 200) there.add(path);
+      if (status === 404 && there.has(path) && !isGone?.())
+        watch.violated(`GET ${path} was 200 before, and is 404 with ${watch.current()}`);
     });
     asking.on('timeout', () => asking.destroy()).on('error', () => watch.count('steady reads without an answer'));
   }

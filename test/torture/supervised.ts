@@ -27,8 +27,8 @@ export interface Supervised {
   run(): number | null;
   /** The last lines of its log, joined. */
   lastLines(): string;
-  /** kill -9; after a while it runs again. */
-  kill(down_ms: number): Promise<void>;
+  /** kill -9; after a while it runs again. `meanwhile` runs while it is down. */
+  kill(down_ms: number, meanwhile?: () => Promise<void>): Promise<void>;
   /** SIGTERM, and after a while a new start; its exit code, which is 143 where it had not begun to listen to signals. */
   restart(down_ms?: number): Promise<number | null>;
   /** SIGSTOP, and after a while SIGCONT. */
@@ -94,9 +94,10 @@ export function supervise(program: Program, ended_by_itself: (how: string) => vo
     run: () => (isRunning() && !is_frozen && !asked ? run : null),
     pid: () => (isRunning() ? child!.pid : undefined),
     lastLines,
-    async kill(down_ms) {
+    async kill(down_ms, meanwhile) {
       if (!isRunning()) return;
       await end('SIGKILL');
+      await meanwhile?.();
       await sleep(down_ms);
       start();
     },

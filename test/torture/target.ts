@@ -22,6 +22,9 @@ const VERDICTS = {
 type Kind = keyof typeof VERDICTS;
 const KINDS: readonly Kind[] = ['ok', 'ok', 'ok', 'ok', 'slow', 'moved', 'missing', 'fault', 'refused'];
 
+/** So begins the name of an endpoint whose receiver wants no more. */
+export const GONE = 'gone-';
+
 /** `path` begins with the tag that its submitter gave the job. */
 const kindOf = (url: string) => new URL(url).pathname.split('/')[2] as Kind;
 const tagOf = (url: string) => new URL(url, 'http://target').pathname.split('/')[1]!;
@@ -45,6 +48,8 @@ export interface Target {
   requests(tag: string): readonly number[];
   total(): number;
   hook(endpoint: string): string;
+  /** Every receiver answers 500. */
+  receivers_fail: boolean;
   notices: Notice[];
   close(): Promise<void>;
 }
@@ -86,7 +91,8 @@ export async function openTarget(random: Random): Promise<Target> {
     try {
       const { data } = JSON.parse(await text(request)) as { data: { job_id: string } };
       const known = notices.some((notice) => notice.endpoint === endpoint && notice.job_id === data.job_id);
-      const status_code = !known && random.chance(0.2) ? 500 : 200;
+      const fails = target.receivers_fail || (!known && random.chance(0.2));
+      const status_code = endpoint.startsWith(GONE) ? 410 : fails ? 500 : 200;
       notices.push({ endpoint, job_id: data.job_id, status_code });
       response.writeHead(status_code).end();
     } catch {
@@ -103,7 +109,8 @@ export async function openTarget(random: Random): Promise<Target> {
   }
   const bases = servers.map((server, n) => `http://${HOSTS[n]}:${(server.address() as { port: number }).port}`);
 
-  return {
+  const target: Target = {
+    receivers_fail: false,
     urls(tag, count, drawn) {
       return Array.from({ length: count }, (_, n) => {
         const kind = drawn.pick(KINDS);
@@ -125,4 +132,5 @@ export async function openTarget(random: Random): Promise<Target> {
       }
     },
   };
+  return target;
 }

@@ -1,5 +1,6 @@
 // Tortures the service in three shapes at once: random clients, a stranger, random faults, then quiet, and everything is held to a model.
 //   TORTURE_SECONDS=600 TORTURE_SEED=1 TORTURE_SHAPES=embedded,apart,servers npm run torture
+// TORTURE_FAULTS names the kinds of faults that are drawn, with commas; TORTURE_MEASURED=1 lets each come alone, and the table has its seconds.
 // The exit code is 1 when anything does not hold, with a line for each violation; `--tap` prints the sentences as TAP.
 // The shape "servers" wants MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
 import { randomInt } from 'node:crypto';
@@ -9,12 +10,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { openTestClient } from '../support/service.ts';
+import { openCanary } from './canary.ts';
 import { type Client, openClient, type Watch } from './clients.ts';
 import { expireResults } from './expiry.ts';
 import { fairNow } from './fair-clock.ts';
-import { openFaults } from './faults.ts';
+import { type Measured, openFaults } from './faults.ts';
 import { openLogView } from './log-view.ts';
 import { CHECKS, checkStores, type Evidence, type Findings, unsettled } from './model.ts';
+import { openPost } from './post.ts';
 import { openRandom, type Random } from './random.ts';
 import { answers, openShape, SHAPES, type ShapeName } from './shapes.ts';
 import { bother, lookAtHttp, readSteadily } from './stranger.ts';
@@ -32,6 +35,7 @@ const EXPORTS = 12;
 interface Report {
   name: ShapeName;
   counts: Map<string, number>;
+  measured: readonly Measured[];
   /** By sentence. */
   findings: Map<string, Findings>;
   folder: string;
@@ -49,10 +53,12 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
   const through = about('the torture comes to its end');
   through.looked++;
   let current = () => 'nothing';
-  const shape = await openShape(name, folder, (how) => alone.broken.push(`${how} (with ${current()})`)).catch(
+  let measured: readonly Measured[] = [];
+  const post = await openPost();
+  const shape = await openShape(name, folder, post.url, (how) => alone.broken.push(`${how} (with ${current()})`)).catch(
     (error: Error) => void through.broken.push(error.message),
   );
-  if (!shape) return { name, counts, findings, folder };
+  if (!shape) return { name, counts, measured, findings, folder };
   try {
     const target = await openTarget(random.fork('target'));
     const log = await shape.openLog();
@@ -66,7 +72,7 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
       },
     };
     const tokenOf = (user_id: string, is_admin: boolean) =>
-      issueLocalToken(shape.data_dir, { user_id, email: null, is_admin, hours: 24 * 30 });
+      issueLocalToken(shape.data_dir, { user_id, email: `${user_id}@example.com`, is_admin, hours: 24 * 30 });
     const clients: Client[] = [];
     for (let n = 0; n < USERS; n++) {
       const user_id = `user${n}`;
@@ -80,15 +86,23 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
       const answer = await asking.catch(() => null);
       if (answer && ![202, 404, 503].includes(answer.status)) watch.violated(`a rebuild was answered ${answer.status}`);
     };
+    const canary = openCanary(shape, target, await tokenOf('canary', false), random.fork('canary'));
+    const late = about('after each fault all is as before within the time that is promised');
+    const untold = about('an operator is told of each fault that lasts, by /readyz and by an alert');
     const faults = openFaults(
-      shape,
-      random.fork('faults'),
-      (what) => about('every role stops cleanly').broken.push(what),
-      rebuild,
+      {
+        ...{ shape, target, post, rebuild },
+        random: random.fork('faults'),
+        violated: (what) => about('every role stops cleanly').broken.push(what),
+      },
+      canary,
+      { late: (what) => late.broken.push(what), untold: (what) => untold.broken.push(what) },
+      only,
     );
     current = faults.current;
+    measured = faults.measured;
     const view = openLogView(log);
-    const evidence: Evidence = { shape, target, clients, view, spans: faults.spans };
+    const evidence: Evidence = { shape, target, post, clients, view, spans: faults.spans };
 
     const looking = setInterval(() => void view.follow().catch(() => {}), LOOK_MS);
     const for_ms = seconds * 1000;
@@ -109,11 +123,15 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     counts.set('most MB of http', await http.stop());
     clearInterval(looking);
     alone.looked = faults.spans.length;
+    late.looked = faults.measured.length;
+    untold.looked = faults.measured.filter(({ told_ms }) => told_ms !== null).length;
     const ready = about('/readyz is 200 at the end');
     ready.looked++;
     if (!(await answers(`${shape.url}/readyz`, READY_MS)))
       ready.broken.push(`/readyz is not 200 ${READY_MS} ms after the last fault: ${await textOf(shape.url)}`);
     await Promise.all(clients.map((client) => client.finish()));
+    if (!(await canary.finish(SETTLED_WITHIN_MS)))
+      late.broken.push(`a small job is not done at the end: ${canary.why()}`);
     await settle(evidence, about('everything settles after the last fault'));
     if (!(await answers(`${shape.url}/readyz`, READY_MS)))
       ready.broken.push(`/readyz is not 200 when all is quiet: ${await textOf(shape.url)}`);
@@ -139,14 +157,17 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     through.broken.push((error as Error).stack ?? String(error));
   } finally {
     await shape.close();
+    await post.close();
   }
-  return { name, counts, findings, folder };
+  return { name, counts, measured, findings, folder };
 }
 
 /** Cheap reads of a user: the balance, and the newest jobs. */
-function readsOf(token: string, submitted: Client['submitted']): { path: string; token: string }[] {
-  const job_ids = submitted.slice(-3).flatMap(({ job_ids: ids }) => [...ids]);
-  return ['/users/me/credits', ...job_ids.map((id) => `/jobs/${id}`)].map((path) => ({ path, token }));
+function readsOf(token: string, submitted: Client['submitted']) {
+  const jobs = submitted
+    .slice(-3)
+    .flatMap((one) => [...one.job_ids].map((id) => ({ path: `/jobs/${id}`, token, isGone: () => one.deleted })));
+  return [{ path: '/users/me/credits', token }, ...jobs];
 }
 
 async function settle(evidence: Evidence, found: Findings): Promise<void> {
@@ -171,7 +192,8 @@ async function settle(evidence: Evidence, found: Findings): Promise<void> {
 
 async function checkExports({ view, clients }: Evidence, found: Findings): Promise<void> {
   const kept = [...view.jobs.values()].filter(({ is_expired }) => !is_expired);
-  const completed = kept.filter(({ status }) => status === 'completed').slice(-EXPORTS);
+  const of_clients = kept.filter(({ owner_id }) => clients.some(({ user_id }) => user_id === owner_id));
+  const completed = of_clients.filter(({ status }) => status === 'completed').slice(-EXPORTS);
   for (const { job_id, owner_id, total_urls } of completed) {
     const { gateway } = clients.find(({ user_id }) => user_id === owner_id)!;
     const answer = await gateway.ask('GET', `/jobs/${job_id}/export?format=csv`).catch((error: Error) => error);
@@ -202,6 +224,16 @@ function count(
   for (const [kind, times] of faults) counts.set(`fault: ${kind}`, times);
 }
 
+/** The faults that came alone: seconds by the fair clock, the longest of several. */
+function tableOf(measured: readonly Measured[]): string[] {
+  const seconds = (ms: number | null) => (ms === null ? '-' : (ms / 1000).toFixed(1));
+  return [...Map.groupBy(measured, ({ kind }) => kind)].map(([kind, times]) => {
+    const most = (of: (one: Measured) => number | null) =>
+      seconds(times.reduce<number | null>((max, one) => (of(one) === null ? max : Math.max(max ?? 0, of(one)!)), null));
+    return `  | ${kind} | ${times.length} | ${most((one) => one.told_ms)} | ${most((one) => one.back_ms)} | ${times[0]!.most_ms / 1000} |`;
+  });
+}
+
 /** What /readyz says now. */
 const textOf = (url: string) => fetch(`${url}/readyz`).then((answer) => answer.text(), String);
 
@@ -212,6 +244,7 @@ const unknown = names.filter((name) => !SHAPES.includes(name));
 if (!(seconds > 0) || !Number.isInteger(seed) || unknown.length > 0) {
   throw new Error(`TORTURE_SECONDS and TORTURE_SEED want numbers, TORTURE_SHAPES some of ${SHAPES.join(', ')}`);
 }
+const only = (process.env.TORTURE_FAULTS ?? '').split(',').filter(Boolean);
 const is_tap = process.argv.includes('--tap');
 const say = (line: string) => console.log(is_tap ? `# ${line}` : line);
 process.setMaxListeners(0); // each program that is supervised hears of the end
@@ -224,7 +257,8 @@ const reports = await Promise.all(
 );
 let tests = 0;
 let failed = 0;
-for (const { name, counts, findings, folder: kept } of reports) {
+for (const { name, counts, measured, findings, folder: kept } of reports) {
+  for (const line of tableOf(measured)) say(line);
   say(`${name}: ${[...counts].map(([what, times]) => `${what} ${times}`).join(' · ')}`);
   for (const [sentence, { broken, looked }] of findings) {
     tests++;
