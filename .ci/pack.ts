@@ -1,5 +1,6 @@
 // Makes the npm package `url-checker`: `node .ci/pack.ts FOLDER` writes the tarball into the folder and prints its path. The checker and the bridge for
 // assistants are bundled with their packages, so that they install alone and run on Node 22; the service is there file by file, without types.
+// `npm pack` runs it last, so that its tarball, which holds the project as it lies, is replaced by the package.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,6 +39,7 @@ const { name, version, description, license, dependencies, optionalDependencies 
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
 
+if (process.env.npm_config_dry_run === 'true') process.exit();
 const to = packFolder();
 const work = mkdtempSync(join(tmpdir(), 'pack-'));
 try {
@@ -47,8 +49,11 @@ try {
   cpSync(join(root, 'examples'), join(work, 'examples'), { recursive: true });
   for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(work, file));
   writeFileSync(join(work, 'package.json'), JSON.stringify(manifest(), null, 2));
-  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', to], { cwd: work, encoding: 'utf8' });
-  console.log(join(to, packed.trim()));
+  // Without the settings of an `npm pack` that runs this, such as --json.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_config_')));
+  const options = { cwd: work, encoding: 'utf8', env } as const;
+  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', to], options);
+  if (process.env.npm_lifecycle_event !== 'postpack') console.log(join(to, packed.trim())); // npm prints the name itself
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

@@ -15,10 +15,10 @@ const NODES = [process.execPath, ...(process.env.NODE_22_BIN ? [process.env.NODE
 let folder: string;
 test.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'package-'));
-  const { out } = await run(process.execPath, [join(ROOT, '.ci/pack.ts'), folder], { cwd: ROOT });
+  const { out } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT });
   await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   // Without a registry: the package needs no other.
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', out.trim()], {});
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, out.trim())], {});
 });
 test.after.always(() => rm(folder, { recursive: true, force: true }));
 
