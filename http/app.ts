@@ -102,9 +102,16 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
   app.on('error', (error, ctx?: Context) => {
     const state = ctx?.state as RequestState | undefined;
     // Koa reports the same error twice. It also reports clients that leave, and the request's own log line shows those.
-    if (!state || state.cut_off || !isOfStream(error, ctx?.body)) return;
-    state.cut_off = true;
-    options.log.error({ err: error, request_id: state.request_id }, 'http cuts a response off');
+    if (!ctx || !state || state.cut_off) return;
+    const is_cut_off = isOfStream(error, ctx.body);
+    // A step before `answerErrors` failed, where there still is a client.
+    const is_unanswered = ctx.writable && !ctx.headerSent;
+    if (!is_cut_off && !is_unanswered) return;
+    if (is_cut_off) state.cut_off = true;
+    options.log.error(
+      { err: error, request_id: state.request_id },
+      is_cut_off ? 'http cuts a response off' : 'request failed',
+    );
     options.fault?.(error);
   });
   return app;

@@ -37,6 +37,18 @@ test('pages of the named origins read both APIs, their errors too, and no other 
   t.regex(allowed.headers.get('allow') ?? '', /POST/);
   t.is(allowed.headers.get('access-control-allow-headers'), 'authorization,idempotency-key');
   t.is((await preflight('/api/v2/jobs', 'https://evil.example')).headers.get('access-control-allow-origin'), null);
+  for (const origin of [APP, 'https://evil.example']) t.is((await preflight('/api/v2/nowhere', origin)).status, 404);
+});
+
+test('a client of MCP in a page reads where to sign in', async (t) => {
+  const answer = await send('/mcp', {
+    method: 'POST',
+    headers: { origin: APP, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  t.is(answer.status, 401);
+  t.regex(answer.headers.get('www-authenticate') ?? '', /^Bearer/);
+  t.regex(answer.headers.get('access-control-expose-headers') ?? '', /\bWWW-Authenticate\b/);
 });
 
 test('the public figures, prices and documents are for every origin', async (t) => {

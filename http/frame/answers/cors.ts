@@ -11,6 +11,7 @@ const FOR_ALL: ReadonlySet<string> = new Set([
 const EXPOSED = [
   ...['Content-Disposition', 'ETag', 'Idempotency-Replayed', 'Location', 'Retry-After', 'X-Log-Position'],
   ...['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-ID'],
+  'WWW-Authenticate', // tells a client of MCP where to sign in
 ].join(', ');
 /** Browsers keep the answer to a preflight for so long, at most. */
 const MAX_AGE_S = '600';
@@ -30,9 +31,10 @@ export function allowOrigins(origins: readonly string[]): Middleware {
       });
     }
     await next();
-    if (!is_allowed || ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return;
+    const methods: string | undefined = ctx.response.get('allow'); // none of a path that there is not
+    if (!is_allowed || !methods || ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return;
     ctx.set({
-      'Access-Control-Allow-Methods': ctx.response.get('allow'),
+      'Access-Control-Allow-Methods': methods,
       'Access-Control-Allow-Headers': ctx.get('access-control-request-headers') || '*',
       'Access-Control-Max-Age': MAX_AGE_S,
     });

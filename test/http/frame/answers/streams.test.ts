@@ -50,6 +50,19 @@ const ROUTES: Route<Slow>[] = [
       return { body: {} };
     },
   }),
+  route({
+    ...about,
+    method: 'GET',
+    path: '/broken-headers',
+    responses: { 200: { description: 'Fine.', schema: Type.Object({}) } },
+    handler({ ctx }) {
+      // What the step that lets other origins read looks at, after the route.
+      ctx.response.get = () => {
+        throw new Error('a defect of a step');
+      };
+      return { body: {} };
+    },
+  }),
 ];
 
 const slow: Slow = { started: 0, left: [] };
@@ -90,6 +103,13 @@ test('the service cuts off a stream that fails later', async (t) => {
     sample.logged.some(({ msg, request_id }) => msg === 'http cuts a response off' && request_id === 'cut'),
   );
   await until(() => sample.logged.some(({ status, request_id }) => status === 500 && request_id === 'cut'));
+});
+
+test('a fault outside of the routes is logged too', async (t) => {
+  const response = await sample.request('/broken-headers', { headers: { 'x-request-id': 'outside' } });
+  t.is(response.status, 500);
+  const line = sample.logged.find(({ msg, request_id }) => msg === 'request failed' && request_id === 'outside');
+  t.regex((line?.err as Error | undefined)?.message ?? '', /a defect of a step/);
 });
 
 test('a handler learns that its client has left', async (t) => {
