@@ -1,8 +1,8 @@
 // Reads a backup, and proves that it is whole.
 import { createHash } from 'node:crypto';
+import { DigestSet } from '../intake/digest-set.ts';
 import { type Counts, type FirstLine, type Line, parseLine } from './lines.ts';
 import { DamagedBackup, readParts } from './parts.ts';
-import { StreamRevisions } from './stream-revisions.ts';
 import type { BackupProgress } from './write-backup.ts';
 
 /** Opens the file from its beginning. Each pass over a backup opens it anew. */
@@ -89,4 +89,31 @@ export async function verifyBackup(open: OpenBackup, look: (line: Line) => void 
   }
   const { backup_id, log_id, position, began_at } = first!;
   return { backup_id, log_id, position, began_at, ...end!, size_bytes, sha256: whole.digest('hex') };
+}
+
+// Proves that the events of each stream follow each other without a gap. Memory: about 30 bytes a stream.
+const FIRST_STREAMS = 1024;
+
+class StreamRevisions {
+  readonly #streams = new DigestSet();
+  /** The next revision of each stream, by its place in the set. */
+  #next = new Uint32Array(FIRST_STREAMS);
+
+  /** Throws `DamagedBackup` unless the event is its stream's next one. */
+  take({ stream, revision }: { stream: string; revision: number }): void {
+    const known = this.#streams.add(stream);
+    const place = known ?? this.#streams.size - 1;
+    if (place === this.#next.length) this.#grow();
+    const expected = this.#next[place]!;
+    if (revision !== expected) {
+      throw new DamagedBackup(`${stream} continues with revision ${revision}, and revision ${expected} is missing`);
+    }
+    this.#next[place] = expected + 1;
+  }
+
+  #grow(): void {
+    const larger = new Uint32Array(this.#next.length * 2);
+    larger.set(this.#next);
+    this.#next = larger;
+  }
 }

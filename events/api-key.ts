@@ -2,9 +2,8 @@
 // on their number) and `api_key_uses-{keyId}` (when a key was used). No event holds the key itself.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { Type } from './schema.ts';
+import { Nullable, Type } from './schema.ts';
 
 /** What a key may do. */
 export const KEY_SCOPES = {

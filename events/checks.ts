@@ -3,8 +3,7 @@
 // of a job once.
 
 import { type DataOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
-import { type Static, Type } from './schema.ts';
+import { Nullable, type Static, Type } from './schema.ts';
 
 /** What each verdict says of a URL. */
 export const VERDICT_MEANINGS = {

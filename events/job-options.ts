@@ -1,7 +1,6 @@
 // How a client wants the URLs of a job asked for, where not as by default. The options are one sealed text in the log, because headers may
 // hold credentials.
-import { inWords } from './pattern-words.ts';
-import { type Static, Type } from './schema.ts';
+import { inWords, type Static, Type } from './schema.ts';
 
 const [MAX_HOSTS, MAX_HEADERS, MAX_HOST_CHARS, MAX_VALUE_CHARS] = [20, 20, 253, 1000];
 const MAX_GAP_MS = 60_000;

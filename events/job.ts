@@ -2,9 +2,8 @@
 
 import { Counts } from './domain-checks.ts';
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { type Static, Type } from './schema.ts';
+import { Nullable, type Static, Type } from './schema.ts';
 import { withoutPassword } from './without-password.ts';
 
 /** The longest name of a client's own for a URL. */

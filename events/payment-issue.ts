@@ -1,7 +1,6 @@
 // The streams `payment_issue-{id}`: what the service cannot decide about money by itself. The id is of the reason and of what it is about.
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
-import { Type } from './schema.ts';
+import { Nullable, Type } from './schema.ts';
 
 /** Each reason, and what the service does meanwhile. */
 export const ISSUE_REASONS = {

@@ -1,9 +1,8 @@
 // The streams `payment-{paymentId}`: one payment and what was taken back of it. Amounts of money are whole cents, or whatever the
 // smallest unit of the currency is. An id of the provider names the stream: of a checkout, or of an invoice.
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { Type } from './schema.ts';
+import { Nullable, Type } from './schema.ts';
 import { BILLING_INTERVALS, PLAN_NAMES } from './subscription.ts';
 
 const PAYMENT_PROVIDERS = ['stripe', 'sandbox'] as const;

@@ -1,9 +1,8 @@
 // The streams `intake-{day}-{shard}`: what agencies and the console report for the administrators' views.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { Type } from './schema.ts';
+import { Nullable, Type } from './schema.ts';
 
 const Time = Type.String({ format: 'date-time' });
 

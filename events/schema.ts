@@ -46,3 +46,22 @@ export const Type = {
   Pick: ({ properties }: Schema, names: readonly string[]) =>
     object(Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)))),
 } as unknown as Pick<typeof TypeBox, Builders>;
+
+// A schema that also allows null. The events and the API's answers share it.
+export const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+
+// Says in words what a pattern of a schema wants, because people read the messages about texts that it refuses.
+const WORDS = new Map<string, string>();
+
+/**
+ * Keeps the words of the message about a text that the pattern refuses, and returns the pattern.
+ * @example inWords('^[a-z]+$', 'must be small letters') // '^[a-z]+$'
+ */
+export function inWords(pattern: string, words: string): string {
+  WORDS.set(pattern, words);
+  return pattern;
+}
+
+/** @example wordsOf('[0-9]') // undefined */
+export const wordsOf = (pattern: string): string | undefined => WORDS.get(pattern);

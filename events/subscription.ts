@@ -1,8 +1,7 @@
 // The streams `subscription-{userId}`: the subscriptions of a user as the payment provider reports them, and the user's trial.
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { Type } from './schema.ts';
+import { Nullable, Type } from './schema.ts';
 
 /** From the smallest plan to the largest. */
 export const PLAN_NAMES = ['free', 'starter', 'pro', 'agency'] as const;

@@ -2,9 +2,8 @@
 // their signup bonus, and what administrators set and wrote.
 
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
-import { Nullable } from './nullable.ts';
 import { personal } from './personal.ts';
-import { Type } from './schema.ts';
+import { Nullable, Type } from './schema.ts';
 
 const email = personal(Nullable(Type.String()), 'user');
 const detail = personal(Nullable(Type.String()), 'user');

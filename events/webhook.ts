@@ -4,9 +4,8 @@
 import { type DataOf, type EventsOf, event } from './event-spec.ts';
 import { uuidV5 } from './ids.ts';
 import { FAILURE_REASONS, PAUSE_REASONS } from './job.ts';
-import { Nullable } from './nullable.ts';
 import { ERASED, isSealed, personal } from './personal.ts';
-import { type Static, type TProperties, Type } from './schema.ts';
+import { Nullable, type Static, type TProperties, Type } from './schema.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 const Time = Type.String({ format: 'date-time' });

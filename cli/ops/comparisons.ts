@@ -1,6 +1,6 @@
 // What a comparison of documents has found, in lines of text.
 import type { Comparison, Difference } from '../../readmodels/projection-state.ts';
-import { count } from './text.ts';
+import { count } from './command.ts';
 
 export function textOfComparison({ documents, differing, differences }: Omit<Comparison, 'position'>): string[] {
   const compared = count(documents, 'document');

@@ -10,10 +10,9 @@ import { troubleOf } from '../../roles/managers.ts';
 import { certificatesOf, diskOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT } from './command.ts';
+import { type Command, count, EXIT, printable } from './command.ts';
 import { liveReading, openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
 import { openLogToRead } from './open-log.ts';
-import { count, printable } from './text.ts';
 
 /** What is wrong, what to do, and the entry of the runbook. */
 export interface Finding {

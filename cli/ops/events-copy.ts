@@ -6,12 +6,11 @@ import { backOff, pause } from '../../time/pause.ts';
 import { closing } from '../closing.ts';
 import { onInterrupts } from '../interrupts.ts';
 import { showProgress } from '../progress.ts';
-import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { type Command, count, EXIT, type Run, UsageError } from './command.ts';
 import { isAway, openPlace, PLACE_MEANS } from './copy-places.ts';
 import { placeOf, unitOf } from './log-progress.ts';
 import { openLogToRead } from './open-log.ts';
 import { keepReserve } from './reserve.ts';
-import { count } from './text.ts';
 
 const FOLLOW_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;

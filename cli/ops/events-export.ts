@@ -5,12 +5,11 @@ import { writeParquet } from '../../analysis/parquet.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
-import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { type Command, count, EXIT, type Run, UsageError } from './command.ts';
 import { oneOf, openEvents, selectionOf, WHICH } from './events-options.ts';
 import { LINES } from './events-text.ts';
 import { MODE, openOutput, partOf } from './output-file.ts';
 import { keepReserve } from './reserve.ts';
-import { count } from './text.ts';
 
 const FORMATS = ['jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];

@@ -7,13 +7,12 @@ import { openQuery, type Parameters } from '../../analysis/query.ts';
 import type { Value } from '../../analysis/values.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
-import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { type Command, EXIT, printable, type Run, UsageError } from './command.ts';
 import { EVENTS_FILE, FROM, oneOf, openEvents, SELECTING, selectionOf, TO, UNSEAL } from './events-options.ts';
 import { csvLine } from './events-text.ts';
 import { readingProgress } from './log-progress.ts';
 import { MODE, type Output, openOutput, partOf } from './output-file.ts';
 import { keepReserve } from './reserve.ts';
-import { printable } from './text.ts';
 
 const FORMATS = ['text', 'jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];

@@ -2,11 +2,10 @@
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { categoryOf } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT, type Run } from './command.ts';
+import { type Command, EXIT, printable, type Run } from './command.ts';
 import { LIMIT, numberOf, oneOf, openEvents, selectionOf, WHICH } from './events-options.ts';
 import { FORMATS, LINES } from './events-text.ts';
 import { openOutput } from './output-file.ts';
-import { printable } from './text.ts';
 
 export const FORMAT = {
   type: 'string',

@@ -2,7 +2,7 @@
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { inert } from '../../http/results/export/columns.ts';
 import { csvField } from '../../http/results/export/csv.ts';
-import { printable } from './text.ts';
+import { printable } from './command.ts';
 
 export const FORMATS = ['text', 'jsonl', 'csv'] as const;
 export type Format = (typeof FORMATS)[number];

@@ -10,7 +10,7 @@ import { jobsProjection } from '../../projections/jobs/jobs.ts';
 import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { closing } from '../closing.ts';
 import { showProgress } from '../progress.ts';
-import { type Command, EXIT, type Run } from './command.ts';
+import { type Command, count, EXIT, type Run } from './command.ts';
 import { type Counts, compareWithLog } from './compare-with-log.ts';
 import { textOfDifference } from './comparisons.ts';
 import { GRACE, graceOf } from './ledger-options.ts';
@@ -20,7 +20,6 @@ import { openDecodedLog, openWrittenLog } from './open-log.ts';
 import { projectionsOf } from './projection-names.ts';
 import { diffAll } from './projections-diff.ts';
 import { openSteadyReads } from './steady-reads.ts';
-import { count } from './text.ts';
 
 /** What differs: printed up to this number, and counted. */
 const SHOWN = 1_000;

@@ -5,12 +5,11 @@ import { sourceOfLog } from '../../audit/source.ts';
 import { logId } from '../../commands/log-identity.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
-import { type Command, EXIT } from './command.ts';
+import { type Command, count, EXIT } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf } from './ledger-options.ts';
 import { verify } from './ledger-verify.ts';
 import { openWrittenLog } from './open-log.ts';
 import { openOutput } from './output-file.ts';
-import { count } from './text.ts';
 
 export const ledgerExport: Command = {
   name: 'ledger export',

@@ -4,10 +4,9 @@ import { resolve } from 'node:path';
 import { type LastEntryProof, parseLastEntryProof, problemsOf, proveLastEntry } from '../../audit/last-entry.ts';
 import type { SignedHead } from '../../audit/source.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT, UsageError } from './command.ts';
+import { type Command, EXIT, printable, UsageError } from './command.ts';
 import { asOf, FILE, HEADS, headsOf, openSource } from './ledger-options.ts';
 import { openOutput } from './output-file.ts';
-import { printable } from './text.ts';
 
 export const ledgerProveLast: Command = {
   name: 'ledger prove-last',

@@ -7,9 +7,8 @@ import { MAX_CLOSING_REASON_CHARS, type PeriodClosed } from '../../events/servic
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
 import { openUsedStores, operatorContext } from '../used-log.ts';
-import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { type Command, count, EXIT, printable, type Run, UsageError } from './command.ts';
 import { FILE, openSource, pointOf } from './ledger-options.ts';
-import { count, printable } from './text.ts';
 
 /** Later events that are shown; all are counted. */
 const SHOWN = 1_000;

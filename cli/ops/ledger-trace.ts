@@ -7,10 +7,9 @@ import type { JobCreated, UrlsListed } from '../../events/job.ts';
 import { unfoldRows } from '../../events/listed-rows.ts';
 import { checksStream, creditsStream, jobStream, urlsStream } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT, UsageError } from './command.ts';
+import { type Command, count, EXIT, printable, UsageError } from './command.ts';
 import { numberOf } from './events-options.ts';
 import { openDecodedLog } from './open-log.ts';
-import { count, printable } from './text.ts';
 import { ROW_FORMATS, traceEntry } from './trace-entry.ts';
 
 interface Place {

@@ -8,10 +8,9 @@ import type { LogForked } from '../../events/service.ts';
 import { AUDITED_WORK, WORK } from '../../events/two-streams.ts';
 import { UnreadableEvent } from '../../events/unreadable.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT, type Exit, type Run } from './command.ts';
+import { type Command, count, EXIT, type Exit, type Run } from './command.ts';
 import { AS_OF, asOf, GRACE, graceOf, HEADS, headsOf, openSource, SINCE_HEAD, sinceHeadOf } from './ledger-options.ts';
 import { type SinceSizes, sinceHead, textOfSince } from './since-head.ts';
-import { count } from './text.ts';
 
 /** Violations that are printed; all are counted. */
 const SHOWN = 1_000;

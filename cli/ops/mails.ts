@@ -4,9 +4,8 @@ import { openMailer } from '../../service/open-mailer.ts';
 import { sendTestMail } from '../../service/test-mail.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT, UsageError } from './command.ts';
+import { type Command, EXIT, printable, UsageError } from './command.ts';
 import { liveReading, openDocumentsToRead } from './open-documents.ts';
-import { printable } from './text.ts';
 
 const STATES = ['due', 'sent', 'dropped'] as const;
 const SHOWN = 1_000;

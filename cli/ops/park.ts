@@ -10,12 +10,11 @@ import {
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
 import { openUsedStores, operatorContext } from '../used-log.ts';
-import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { type Command, count, EXIT, type Run, UsageError } from './command.ts';
 import { openDocumentsToRead } from './open-documents.ts';
 import { namedProjections, projectionsOf } from './projection-names.ts';
 import { isClean, textOf } from './projections-rebuild.ts';
 import { rebuild } from './rebuild.ts';
-import { count } from './text.ts';
 
 export const parkList: Command = {
   name: 'park list',

@@ -12,9 +12,8 @@ import { openStores } from '../../service/stores.ts';
 import { readConfig } from '../../settings/config.ts';
 import { closing } from '../closing.ts';
 import { assertUsedLog } from '../used-log.ts';
-import { type Command, EXIT, type Run, UsageError } from './command.ts';
+import { type Command, count, EXIT, type Run, UsageError } from './command.ts';
 import { pointOf } from './ledger-options.ts';
-import { count } from './text.ts';
 
 const OPENING_MS = 30_000;
 /** The provider forgets older events. */

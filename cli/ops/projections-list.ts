@@ -2,11 +2,10 @@
 import { type FollowerStatus, MOST_COUNTED, openFollowers } from '../../http/server/followers.ts';
 import { type ProjectionState, projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { closing } from '../closing.ts';
-import { type Command, EXIT } from './command.ts';
+import { type Command, count, EXIT } from './command.ts';
 import { openDocumentsToRead } from './open-documents.ts';
 import { openLogToRead } from './open-log.ts';
 import { projectionsOf } from './projection-names.ts';
-import { count } from './text.ts';
 
 interface Row extends Omit<FollowerStatus, 'state' | 'version' | 'position' | 'lag_ms'> {
   state: FollowerStatus['state'] | 'requested' | 'unbuilt';

@@ -1,9 +1,8 @@
 // `projections rebuild`: makes read models anew of the log, beside those that are read, and puts them in their place.
-import { type Command, EXIT } from './command.ts';
+import { type Command, count, EXIT } from './command.ts';
 import { textOfComparison } from './comparisons.ts';
 import { ALL, namedProjections } from './projection-names.ts';
 import { type Rebuilt, rebuild } from './rebuild.ts';
-import { count } from './text.ts';
 
 export const projectionsRebuild: Command = {
   name: 'projections rebuild',

@@ -5,7 +5,7 @@ import type { AsOf, LedgerSource } from '../../audit/source.ts';
 import type { CreditsEvent } from '../../events/credits.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { BILLED, categoryOf, idOf, isBilled } from '../../events/streams.ts';
-import { count } from './text.ts';
+import { count } from './command.ts';
 
 /** They follow from a job, from a lot's end or from another entry. */
 const OF_ITSELF: readonly CreditsEvent['data']['transaction_type'][] = [

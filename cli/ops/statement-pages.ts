@@ -1,9 +1,8 @@
 // What a statement looks like as text, JSON or CSV.
 import type { CreditsEvent } from '../../events/credits.ts';
-import type { Run } from './command.ts';
+import { count, type Run } from './command.ts';
 import { csvLine } from './events-text.ts';
 import { type Output, openOutput } from './output-file.ts';
-import { count } from './text.ts';
 
 export interface Line {
   position: string;

@@ -6,11 +6,10 @@ import type { EventStore, RecordedEvent } from '../../events/event-store.ts';
 import type { JobCreated, UrlsListed } from '../../events/job.ts';
 import { unfoldRows } from '../../events/listed-rows.ts';
 import { checksStream, creditsStream, idOf, jobStream, urlsStream } from '../../events/streams.ts';
-import { EXIT, type Exit, type Run, UsageError } from './command.ts';
+import { count, EXIT, type Exit, printable, type Run, UsageError } from './command.ts';
 import { oneOf } from './events-options.ts';
 import { csvLine } from './events-text.ts';
 import { type Output, openOutput } from './output-file.ts';
-import { count, printable } from './text.ts';
 
 export const ROW_FORMATS = ['text', 'csv'] as const;
 

@@ -1,16 +1,14 @@
 // The administrators' list of what a person has to decide about money.
 import { openPaymentIssues } from '../../commands/billing/payment-issue.ts';
-import { Nullable } from '../../events/nullable.ts';
 import { ISSUE_REASONS, type IssueReason } from '../../events/payment-issue.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { type PaymentIssueDocument, paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { anError, routeOf } from '../frame/route.ts';
-import { Time } from '../frame/schemas.ts';
+import { listOf, listReply, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 

@@ -15,10 +15,9 @@ import { BILLING_INTERVALS, type BillingInterval, PLAN_NAMES, type PlanName } fr
 import { subscriptions } from '../../readmodels/billing/subscriptions.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, retryLater } from '../frame/errors.ts';
-import { listOf } from '../frame/list-replies.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { asThrown, type Caller, routeOf } from '../frame/route.ts';
-import { Count } from '../frame/schemas.ts';
+import { Count, listOf } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { alreadySubscribed, customersIn, openCheckouts } from './checkouts.ts';
 import { asked, providerAway } from './payment-events.ts';

@@ -1,7 +1,6 @@
 // The gateway's routes for the credits of a user.
 import { TRANSACTION_TYPES, TRANSACTIONS } from '../../events/credits.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import {
   balanceOf,
   balances,
@@ -12,9 +11,8 @@ import {
 } from '../../readmodels/billing/credits.ts';
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { routeOf } from '../frame/route.ts';
-import { Count, pick, Time } from '../frame/schemas.ts';
+import { Count, listOf, listReply, pick, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 

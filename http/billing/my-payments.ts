@@ -1,6 +1,5 @@
 // The gateway's routes for the payments of a user, and their documents at the provider.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { BILLING_INTERVALS, PLAN_NAMES } from '../../events/subscription.ts';
 import {
   type PaymentDocument,
@@ -10,9 +9,8 @@ import {
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { asThrown, routeOf } from '../frame/route.ts';
-import { Count, Time } from '../frame/schemas.ts';
+import { Count, listOf, listReply, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import { asked, providerAway } from './payment-events.ts';

@@ -1,6 +1,5 @@
 // Signs browsers in at the identity provider: there, and back with a code.
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Type } from '../../events/schema.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import type { PendingSignIn, SignInProvider } from '../callers/identity.ts';

@@ -1,7 +1,6 @@
 // The API's views of a blocklisted domain and of a domain's health.
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { type Static, Type } from '../../events/schema.ts';
+import { Nullable, type Static, Type } from '../../events/schema.ts';
 import type { BlockedDomainDocument } from '../../readmodels/blocked-domains.ts';
 import type { DomainHealthDocument } from '../../readmodels/domain-health.ts';
 import { type Counts, NO_STATUS } from '../../readmodels/results/stats.ts';

@@ -1,8 +1,7 @@
 // The administrators' routes for the blocklist and for the health of checked domains.
 
 import { BLOCKLIST_FULL, MAX_BLOCKED, openBlocklistCommands } from '../../commands/blocklist.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { parseDomain } from '../../intake/domain.ts';
 import {
@@ -14,9 +13,9 @@ import {
 import { DOMAIN_SORTS, domainHealth, domainHealthPage } from '../../readmodels/domain-health.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { accepted, HttpError, ValidationError } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { anError, asThrown, routeOf } from '../frame/route.ts';
+import { listOf, listReply } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import {

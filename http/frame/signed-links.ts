@@ -2,8 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { derivedKey } from '../../events/derived-key.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Type } from '../../events/schema.ts';
 import { HttpError } from './errors.ts';
 import { anError, type RouteRequest } from './route.ts';
 import { sameText } from './same-text.ts';

@@ -1,7 +1,6 @@
 // The administrators' figures of users, activity, money and the paywall.
 import { CURRENCY } from '../../commands/billing/plans.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { dayOf, daysOf, type Period } from '../../readmodels/growth/calendar.ts';
 import { countsOf, firstDay, totalOf } from '../../readmodels/growth/day-counts.ts';
 import {
@@ -19,9 +18,8 @@ import { currenciesOf, revenueCounts, revenueOf } from '../../readmodels/growth/
 import { users } from '../../readmodels/users/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';
-import { listOf } from '../frame/list-replies.ts';
 import { anError, routeOf } from '../frame/route.ts';
-import { Count, Time } from '../frame/schemas.ts';
+import { Count, listOf, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import {

@@ -2,8 +2,7 @@
 
 import { openGrowthNotes } from '../../commands/growth-notes.ts';
 import { MAX_NOTE_CHARS } from '../../events/growth-note.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Type } from '../../events/schema.ts';
 import { dayOf } from '../../readmodels/growth/calendar.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { accepted } from '../frame/errors.ts';

@@ -1,6 +1,5 @@
 // The figures of users and jobs as administrators see them: schemas with their meanings, and what makes them of the counters.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { type Days, PERIODS } from '../../readmodels/growth/calendar.ts';
 import { type Counted, totalOf } from '../../readmodels/growth/day-counts.ts';
 import { activeUsers, type Cohort, FUNNEL_STEPS, GROWTH, shareOf, userLevels } from '../../readmodels/growth/growth.ts';

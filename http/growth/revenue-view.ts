@@ -1,6 +1,5 @@
 // The figures of money as administrators see them: a schema with their meanings, and what makes them of the counters.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import type { Counted } from '../../readmodels/growth/day-counts.ts';
 import { arpuOf, mrrLevels, type Revenue } from '../../readmodels/growth/revenue.ts';
 import { Count } from '../frame/schemas.ts';

@@ -1,14 +1,13 @@
 // The administrators' list of the jobs of all users, and one of them.
 import { FAILURE_REASONS, JOB_STATUSES } from '../../events/job.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import type { Collection, Filter } from '../../readmodels/documents.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs/jobs.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { jobNotFound, NO_SUCH_JOB } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { anError, routeOf } from '../frame/route.ts';
+import { listOf, listReply } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from './job-view.ts';

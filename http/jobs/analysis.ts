@@ -1,7 +1,6 @@
 // Analysis before a job: which domains are on the blocklist, and what a job of a file would check and cost.
 import { textOf } from '../../commands/jobs/intake.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { type Static, Type } from '../../events/schema.ts';
+import { Nullable, type Static, Type } from '../../events/schema.ts';
 import { INVALID_REASONS } from '../../intake/classify-url.ts';
 import { analyzeUrls, type IntakeSummary } from '../../intake/collect-urls.ts';
 import { type ParsedDomain, parseDomain } from '../../intake/domain.ts';

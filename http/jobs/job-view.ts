@@ -1,8 +1,7 @@
 // The view of a job in both APIs.
 import { FAILURE_REASONS, JOB_SOURCES, JOB_STATUSES, type JobCreated, PAUSE_REASONS } from '../../events/job.ts';
 import { readSealedJson, ShownOptions } from '../../events/job-options.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { type Static, Type } from '../../events/schema.ts';
+import { Nullable, type Static, Type } from '../../events/schema.ts';
 import { isTestUser } from '../../events/test-user.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { Count, pick, Time } from '../frame/schemas.ts';

@@ -14,9 +14,9 @@ import { users as userDocuments } from '../../readmodels/users/users.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, NO_SUCH_JOB } from '../frame/errors.ts';
 import { IN_PROGRESS, KEY, MADE, MISMATCH, RETRY_AFTER, submissionKey } from '../frame/idempotency-key.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { fileBody, type UploadedFile } from '../frame/request-bodies.ts';
 import { type Reply, routeOf } from '../frame/route.ts';
+import { listOf, listReply } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import {
   filterOf,

@@ -1,7 +1,6 @@
 // How a file was read, as the answers of an upload and of an analysis say it; and the option that chooses the column.
 
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { FORMATS, listOfFormats, SHEET_FORMATS } from '../../intake/formats.ts';
 import { ALL_COLUMNS, WARNINGS, type Warning } from '../../intake/sheet.ts';
 import { Count } from '../frame/schemas.ts';

@@ -3,8 +3,7 @@
 import { NO_CREDITS } from '../../commands/jobs/submit-job.ts';
 import { JOB_STATUSES, MAX_REF_CHARS } from '../../events/job.ts';
 import { JobOptions } from '../../events/job-options.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { type Static, type TObject, Type } from '../../events/schema.ts';
+import { Nullable, type Static, type TObject, Type } from '../../events/schema.ts';
 import { type JobDocument, jobs as jobDocuments } from '../../readmodels/jobs/jobs.ts';
 import { NEWEST_FIRST } from '../../readmodels/pages.ts';
 import { results as resultDocuments } from '../../readmodels/results/results.ts';

@@ -2,8 +2,7 @@
 
 import { type CreditsEvent, hashedEntry } from '../../events/credits.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Type } from '../../events/schema.ts';
 import { creditsStream } from '../../events/streams.ts';
 import {
   type HeadDocument,
@@ -17,9 +16,8 @@ import {
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { anError, asThrown, routeOf } from '../frame/route.ts';
-import { Time } from '../frame/schemas.ts';
+import { listOf, listReply, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import { openLedgerProofs } from './ledger-proofs.ts';

@@ -1,8 +1,7 @@
 // The administrators' routes for backups.
 import { openBackups } from '../../commands/backups.ts';
 import { BACKUP_FAILURES } from '../../events/backup.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import {
   type BackupDocument,
   type BackupProgressDocument,
@@ -13,9 +12,8 @@ import {
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { routeOf } from '../frame/route.ts';
-import { Count, NullableTime, Time } from '../frame/schemas.ts';
+import { Count, listOf, listReply, NullableTime, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 

@@ -1,16 +1,14 @@
 // The administrators' routes for mails: those that the service owes its users, what became of the others, and a test mail.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAIL_KINDS } from '../../events/mail.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Type } from '../../events/schema.ts';
 import { type MailDocument, mails } from '../../readmodels/mails.ts';
 import type { MailTestOutcome } from '../../readmodels/operations/mail-tests.ts';
 import { pageOf } from '../../readmodels/pages.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { routeOf } from '../frame/route.ts';
-import { Time } from '../frame/schemas.ts';
+import { listOf, listReply, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 

@@ -1,9 +1,7 @@
 // The administrators' routes for maintenance mode.
 
 import { openMaintenanceMode } from '../../commands/maintenance.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { Type } from '../../events/schema.ts';
+import { inWords, Nullable, Type } from '../../events/schema.ts';
 import { MAX_MAINTENANCE_MESSAGE_CHARS } from '../../events/service.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { DEFAULT_MESSAGE } from '../frame/maintenance.ts';

@@ -1,6 +1,5 @@
 // The administrators' routes for read models: how far each is, and making one anew while it is read.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import type { ProjectionState } from '../../readmodels/projection-state.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';

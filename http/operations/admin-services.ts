@@ -1,6 +1,5 @@
 // The administrators' route for the live state of the service.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { type ManagerSign, troubleOf } from '../../roles/managers.ts';
 import { certificatesOf, SILENT_MS } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';

@@ -1,7 +1,6 @@
 // The views of the worker log. An entry's URL is that of its result; a result that did not count has its URL in the job's listing.
 import { ERROR_CODES } from '../../events/checks.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { type Static, Type } from '../../events/schema.ts';
+import { Nullable, type Static, Type } from '../../events/schema.ts';
 import type { UrlListing } from '../../events/url-listing.ts';
 import type { LogEntry } from '../../readmodels/operations/log-segments.ts';
 import type { LogHour } from '../../readmodels/operations/worker-log.ts';

@@ -1,8 +1,7 @@
 // The administrators' routes for the pool of proxies.
 import { openProxyListCommands, ProxyListUnreadable } from '../../commands/proxy-list.ts';
-import { Nullable } from '../../events/nullable.ts';
 import { MAX_PROXIES } from '../../events/proxy-list.ts';
-import { type TSchema, Type } from '../../events/schema.ts';
+import { Nullable, type TSchema, Type } from '../../events/schema.ts';
 import {
   domainStatus,
   MAX_TROUBLED_DOMAINS,

@@ -1,8 +1,7 @@
 // The administrators' log of attempts: what checkers asked, and what came of it.
 import { openWorkerLogCommands } from '../../commands/worker-log.ts';
 import { ERROR_CODES } from '../../events/checks.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { openUrlListing } from '../../events/url-listing.ts';
 import type { WorkerLogEvent } from '../../events/worker-log.ts';
 import { parseDomain } from '../../intake/domain.ts';

@@ -1,8 +1,7 @@
 // What changed between two checks of the same list: which URLs broke, which healed, which moved. Decision 101 says why.
 import { LRUCache } from 'lru-cache';
 import { hasEnded } from '../../events/job.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { type JobDocument, jobs } from '../../readmodels/jobs/jobs.ts';
 import { results } from '../../readmodels/results/results.ts';
 import { GATEWAY } from '../apis/gateway.ts';

@@ -2,8 +2,7 @@
 import { Readable } from 'node:stream';
 import { ERROR_CODES, VERDICTS } from '../../events/checks.ts';
 import { MAX_DOMAINS_SUMMARIZED, type UrlsListed } from '../../events/job.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { urlsStream } from '../../events/streams.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import { STATUS_GROUPS } from '../../readmodels/results/results.ts';

@@ -2,9 +2,7 @@
 
 import { ERROR_CODES, Outcome, VERDICTS } from '../../events/checks.ts';
 import { FINDINGS, findingsOf, REDIRECT_KINDS } from '../../events/findings.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { type Static, Type } from '../../events/schema.ts';
+import { inWords, Nullable, type Static, Type } from '../../events/schema.ts';
 import { LongPage, type ResultsPage } from '../../readmodels/results/result-pages.ts';
 import { type ResultDocument, type ResultsFilter, STATUS_GROUPS } from '../../readmodels/results/results.ts';
 import { type OfList, placesOf } from './result-place.ts';

@@ -1,7 +1,6 @@
 // The public API's pages of results, by offset and by cursor.
 import { hasEnded } from '../../events/job.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { contiguousResults, type JobDocument, jobs } from '../../readmodels/jobs/jobs.ts';
 import { LongPage, resultsAfter, resultsPage } from '../../readmodels/results/result-pages.ts';
 import { type ResultsFilter, results as resultDocuments, resultsFilter } from '../../readmodels/results/results.ts';

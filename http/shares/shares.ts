@@ -17,10 +17,9 @@ import { jobStats, namedCounts, noStats, type StatsDocument, statusGroups } from
 import { SHARE_STATUSES, type ShareDocument, shares as shareDocuments, shareStatus } from '../../readmodels/shares.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { accepted, assertResultsKept, HttpError } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { asThrown, type Reply, routeOf } from '../frame/route.ts';
-import { Count, CountsOf, NullableTime, pick, Time } from '../frame/schemas.ts';
+import { Count, CountsOf, listOf, listReply, NullableTime, pick, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { JobView, jobExample, jobView } from '../jobs/job-view.ts';
 import {

@@ -2,8 +2,8 @@
 import { Type } from '../../events/schema.ts';
 import { auditTrail, trailPage } from '../../readmodels/users/audit-trail.ts';
 import { GATEWAY } from '../apis/gateway.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { routeOf } from '../frame/route.ts';
+import { listOf, listReply } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import { AuditAction, AuditEntry, auditExample, auditView } from './user-view.ts';

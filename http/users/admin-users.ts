@@ -1,6 +1,5 @@
 // The administrators' routes that show users: the list of them, and one with what happened last.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
 import { balances, transactions } from '../../readmodels/billing/credits.ts';
 import { jobs } from '../../readmodels/jobs/jobs.ts';

@@ -8,8 +8,7 @@ import {
   TOO_MANY_KEYS,
 } from '../../commands/users/api-keys.ts';
 import { KEY_SCOPE_NAMES } from '../../events/api-key.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { SANDBOX_HOST } from '../../events/test-user.ts';
 import { type ApiKeyDocument, apiKeys } from '../../readmodels/users/api-keys.ts';
 import { GATEWAY } from '../apis/gateway.ts';

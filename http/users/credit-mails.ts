@@ -1,7 +1,6 @@
 // The routes by which users say which mails about credits they want.
 import { chooseCreditMails } from '../../commands/users/user.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { userStream } from '../../events/streams.ts';
 import { USUAL_CREDIT_MAILS } from '../../events/user.ts';
 import { users } from '../../readmodels/users/users.ts';

@@ -2,9 +2,7 @@
 
 import { Webhook } from 'standardwebhooks';
 import { notRefused } from '../../commands/aggregate.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { inWords } from '../../events/pattern-words.ts';
-import { type Static, Type } from '../../events/schema.ts';
+import { inWords, Nullable, type Static, Type } from '../../events/schema.ts';
 import { isTestUser } from '../../events/test-user.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { closed, wrongSignature } from '../callers/access.ts';

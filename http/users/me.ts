@@ -1,8 +1,7 @@
 // The gateway's routes for the signed-in user: the profile, the usage and its limits, and the fingerprint.
 import { creditsOf } from '../../commands/billing/plans.ts';
 import { openUsageLimits } from '../../commands/users/usage-limits.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
 import { balances } from '../../readmodels/billing/credits.ts';
 import { subscriptions } from '../../readmodels/billing/subscriptions.ts';

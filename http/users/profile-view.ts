@@ -1,6 +1,5 @@
 // The views of a user: the plan, the usage of the period and its limit.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { BILLING_INTERVALS, PLAN_NAMES, SUBSCRIPTION_STATUSES } from '../../events/subscription.ts';
 import { openSubscriptionsAt, type Subscription, type SubscriptionState } from '../../events/subscription-state.ts';
 import { type BalanceDocument, usageOf } from '../../readmodels/billing/credits.ts';

@@ -1,9 +1,7 @@
 // A user as administrators see them: in the list, and alone.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { subscriptionAt } from '../../events/subscription-state.ts';
-import type { TrailEntry } from '../../readmodels/users/audit-trail.ts';
-import { TRAIL_ACTIONS } from '../../readmodels/users/audit-trail.ts';
+import { TRAIL_ACTIONS, type TrailEntry } from '../../readmodels/users/audit-trail.ts';
 import type { ListedUserDocument } from '../../readmodels/users/user-list.ts';
 import { Count, pick, Time } from '../frame/schemas.ts';
 import { PlanName } from './profile-view.ts';

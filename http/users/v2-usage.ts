@@ -1,6 +1,5 @@
 // The public API's route for the credits of a user.
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { balances, usageOf } from '../../readmodels/billing/credits.ts';
 import { subscriptionOf, subscriptions } from '../../readmodels/billing/subscriptions.ts';
 import { apiKeys } from '../../readmodels/users/api-keys.ts';

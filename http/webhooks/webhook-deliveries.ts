@@ -1,7 +1,6 @@
 // The deliveries to a webhook endpoint, in both APIs: their log, a resend, and a test.
 import { NO_SUCH_DELIVERY, openWebhookDeliveries } from '../../commands/webhook-delivery.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { GIVEN_UP_REASONS, webhookDeliveryId } from '../../events/webhook.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import {
@@ -14,9 +13,8 @@ import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { accepted, refusedWith } from '../frame/errors.ts';
 import { openRequestLimit, overLimit } from '../frame/limits/request-limit.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { alsoIn, asThrown, routeOf } from '../frame/route.ts';
-import { NullableTime, Time } from '../frame/schemas.ts';
+import { listOf, listReply, NullableTime, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { exampleEvent, WebhookEventView } from '../openapi/conventions.ts';
 import { paging } from '../results/result-view.ts';

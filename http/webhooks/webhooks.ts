@@ -8,18 +8,16 @@ import {
   signingSecret,
   signingSecrets,
 } from '../../commands/webhook-endpoints.ts';
-import { Nullable } from '../../events/nullable.ts';
-import { Type } from '../../events/schema.ts';
+import { Nullable, Type } from '../../events/schema.ts';
 import { DISABLED_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { type WebhookEndpointDocument, webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { accepted, HttpError, refusedWith, ValidationError } from '../frame/errors.ts';
-import { listOf, listReply } from '../frame/list-replies.ts';
 import { jsonBody } from '../frame/request-bodies.ts';
 import { alsoIn, anError, asThrown, type Caller, routeOf } from '../frame/route.ts';
-import { pick, Time } from '../frame/schemas.ts';
+import { listOf, listReply, pick, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 import { openWebhookTargets } from './webhook-targets.ts';

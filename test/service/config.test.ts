@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import test from 'ava';
 import { ALL_ROUTES } from '../../http/all-routes.ts';
-import { ConfigError, envExample, ROLES, readConfig, SETTINGS } from '../../settings/config.ts';
-import { isLoopback } from '../../settings/disagreements.ts';
+import { ConfigError, envExample, isLoopback, ROLES, readConfig, SETTINGS } from '../../settings/config.ts';
 import { SERVICE_GROUPS } from '../../settings/service-urls.ts';
 
 const wrong = (env: Record<string, string>): string => {

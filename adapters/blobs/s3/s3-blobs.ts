@@ -1,5 +1,4 @@
 // Stores blobs in a bucket of a store that speaks S3. Its client retries what may be retried; what fails then is a fault of the store.
-
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -9,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
+  type GetObjectCommandOutput,
   ListObjectsV2Command,
   S3Client,
   type S3ClientConfig,
@@ -19,9 +19,8 @@ import { attachment } from '../../../http/results/export/file-name.ts';
 import type { BlobBucket } from '../../../settings/blob-url.ts';
 import { TIME_LIMITS } from '../../../time/time-limits.ts';
 import { removeAbandoned } from '../abandoned.ts';
-import { asked, refusalOf } from './errors.ts';
-import { putObject } from './put-object.ts';
-import { readObject } from './read-object.ts';
+import { asked, faultOf, isMissing, refusalOf } from './errors.ts';
+import { type ObjectName, putObject } from './put-object.ts';
 import { readVersioned, replaceVersion, type VersionedText } from './versioned-object.ts';
 
 export interface S3BlobsOptions extends Omit<BlobBucket, 'kind'> {
@@ -156,4 +155,50 @@ function clientConfig(options: S3BlobsOptions, endpoint: string | null): S3Clien
       httpsAgent: { maxSockets: MAX_CONNECTIONS },
     },
   };
+}
+
+// Reads an object as a stream. A connection that breaks or falls silent is replaced by another one, which begins at the next byte.
+
+/** Connections in a row that break without a byte. */
+const MAX_FAILURES = 3;
+
+/** Null when there is no such object. The stream fails when the object changes or goes before its end. */
+async function readObject(client: S3Client, object: ObjectName): Promise<Readable | null> {
+  let answer: GetObjectCommandOutput;
+  try {
+    answer = await client.send(new GetObjectCommand(object));
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw faultOf(error);
+  }
+  const { ETag, ContentLength: size_bytes = 0 } = answer;
+  let body = answer.Body as Readable;
+  let pieces = body[Symbol.asyncIterator]();
+  let read_bytes = 0;
+  let failures = 0;
+
+  async function next(): Promise<IteratorResult<Buffer>> {
+    while (read_bytes < size_bytes) {
+      try {
+        const piece: IteratorResult<Buffer> = await pieces.next();
+        if (piece.done) throw new Error('the answer ended before the object');
+        read_bytes += piece.value.length;
+        failures = 0;
+        return piece;
+      } catch (error) {
+        failures += 1;
+        if (failures > MAX_FAILURES) throw faultOf(error);
+        const rest = { ...object, Range: `bytes=${read_bytes}-`, ...(ETag && { IfMatch: ETag }) };
+        body = (await asked(client.send(new GetObjectCommand(rest)))).Body as Readable;
+        pieces = body[Symbol.asyncIterator]();
+      }
+    }
+    return { done: true, value: undefined };
+  }
+  // Also a reader that leaves before its first byte frees the connection.
+  const leave = async () => {
+    body.destroy();
+    return { done: true as const, value: undefined };
+  };
+  return Readable.from({ [Symbol.asyncIterator]: () => ({ next, return: leave }) }, { objectMode: false });
 }

@@ -1,6 +1,6 @@
 // Says what is wrong with a value in words, for people: the validator's own messages show patterns and the names of formats.
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { wordsOf } from '../../../events/pattern-words.ts';
+import { wordsOf } from '../../../events/schema.ts';
 
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': 'a time such as 2026-01-31T09:00:00Z',
