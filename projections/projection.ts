@@ -38,6 +38,8 @@ interface ProjectionFacts {
 export interface Projection extends ProjectionFacts {
   readonly types: readonly string[];
   isHeavy?(event: RecordedEvent): boolean;
+  mayBeHeavy?(event: RecordedEvent): boolean;
+  findHeavy?(events: readonly RecordedEvent[], open: OpenCollection): Promise<RecordedEvent | null>;
   clear?(event: RecordedEvent, open: OpenCollection): Promise<boolean>;
   retract?(event: RecordedEvent, open: OpenCollection): Promise<void>;
   /**
@@ -55,9 +57,13 @@ export interface ProjectionSpec<Type extends EventType, Page, Covered extends Ca
   readonly ignores?: readonly Ignored[];
   /** Whether an event writes so much that it gets a transaction of its own. */
   isHeavy?(event: LogEvent): boolean;
+  /** Whether documents that are there may make an event heavy, by its type; in a replay there may be none. */
+  mayBeHeavy?(event: LogEvent): boolean;
+  /** The first of such events that is heavy. */
+  findHeavy?(events: readonly LogEvent[], open: OpenCollection): Promise<LogEvent | null>;
   /**
    * Deletes a slice of a heavy event's documents before the event is applied. The projector calls it in a transaction each
-   * until it returns false, and after a crash from the start.
+   * until it returns false, and after a crash from the start. An event that may be heavy is cleared whenever it comes alone.
    */
   clear?(event: LogEvent, open: OpenCollection): Promise<boolean>;
   /** Removes what inserts may have stored of an event that could not be applied and is parked. The event's data may be damaged. */

@@ -33,7 +33,7 @@ interface Page {
   urls_of: UrlsOf;
   state: LogStateDocument;
   /** Jobs whose results make no entries. */
-  deleted_jobs: ReadonlySet<string>;
+  deleted_jobs: Set<string>;
   entries: LogEntry[];
   job_writes: Write<LogJobDocument>[];
 }
@@ -50,7 +50,15 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
     collections: [logStates, logSegments, logJobs],
     compare: compareWorkerLogs,
     covers: ['worker_log'],
-    isHeavy: ({ type }) => type === 'JobDeleted' || type === 'ResultsExpired' || isDeletion(type),
+    isHeavy: ({ type }) => isDeletion(type),
+    mayBeHeavy: isEndOfEntries,
+    async findHeavy(deletions, open) {
+      const found = await readAll(
+        await open(logJobs),
+        deletions.map(({ stream }) => idOf(stream)),
+      );
+      return deletions.find(({ stream }) => found.get(idOf(stream))?.is_deleted === false) ?? null;
+    },
     clear,
     async begin(open, events, urls_of): Promise<Page> {
       const ids = events.filter(isChecked).map(({ stream }) => checksOf(stream).job_id);
@@ -79,15 +87,20 @@ export const workerLogProjection = (limits: WorkerLogLimits): Projection =>
     },
   });
 
-function deleteEntries({ stream }: LogEvent, { state, job_writes }: Page): void {
-  state.clearing = null;
-  job_writes.push({ replace: { _id: idOf(stream), first: 0, last: -1, is_deleted: true } });
+/** What earlier transactions have stored is cleared. */
+function deleteEntries({ stream }: LogEvent, page: Page): void {
+  const job_id = idOf(stream);
+  page.state.clearing = null;
+  page.entries = page.entries.filter((entry) => entry.job_id !== job_id);
+  page.deleted_jobs.add(job_id);
+  page.job_writes.push({ replace: { _id: job_id, first: 0, last: -1, is_deleted: true } });
 }
 
 function forgetJob({ stream }: LogEvent, { job_writes }: Page): void {
   job_writes.push({ delete: idOf(stream) });
 }
 
+const isEndOfEntries = ({ type }: LogEvent) => type === 'JobDeleted' || type === 'ResultsExpired';
 const isDeletion = (type: string) => type === 'LogsDeleted' || type === 'LogDeleted' || type === 'LogsTruncated';
 
 const stateOf = async (open: OpenCollection): Promise<LogStateDocument> =>
@@ -226,7 +239,7 @@ async function segmentsOf(event: LogEvent, { first, next }: LogStateDocument, op
 }
 
 function jobOf(event: LogEvent): string | null {
-  if (event.type === 'JobDeleted' || event.type === 'ResultsExpired') return idOf(event.stream);
+  if (isEndOfEntries(event)) return idOf(event.stream);
   return event.type === 'LogDeleted' || event.type === 'LogsDeleted' ? (event.data.job_id ?? null) : null;
 }
 

@@ -41,6 +41,16 @@ class NotTaken extends Error {
   }
 }
 
+/** An event of a part is heavy because of documents that are there. */
+class HeavyInside extends Error {
+  readonly event: RecordedEvent;
+
+  constructor(event: RecordedEvent) {
+    super(`${event.type} wants a transaction of its own`);
+    this.event = event;
+  }
+}
+
 /**
  * Applies a part in one transaction. When a projection throws, it applies the halves one after the other, down to the single
  * event that throws, which it parks for this projection and applies to the others. Throws the store's errors.
@@ -74,6 +84,7 @@ async function take(
   try {
     if (events.length === 1) await clear(commit, targets, events[0]!);
     await commit(async (inside) => {
+      if (events.length > 1) await refuseHeavy(targets, events, inside);
       for (const target of targets) await apply(target, events, { inside, beside, urls_of });
       for (const [target, error] of left_out) {
         if (beside) await target.projection.retract?.(events[0]!, openIn(inside, target.generation));
@@ -83,6 +94,14 @@ async function take(
       return reached(inside, part);
     });
   } catch (error) {
+    if (error instanceof HeavyInside) {
+      const at = events.indexOf(error.event);
+      for (const some of [events.slice(0, at), [error.event]]) {
+        if (some.length > 0) await take(options, { events: some, position: some.at(-1)!.position });
+      }
+      // Without events, the rest still moves the position.
+      return take(options, { events: events.slice(at + 1), position });
+    }
     const is_too_large = error instanceof TransactionTooLarge;
     if (!(error instanceof NotTaken) && (!is_too_large || events.length === 1)) throw error;
     if (!is_too_large && events.length === 1)
@@ -108,13 +127,25 @@ const openIn =
 async function clear(commit: Commit, targets: readonly Target[], event: RecordedEvent): Promise<void> {
   for (const target of targets) {
     const { projection, generation } = target;
-    if (!projection.clear || !isHeavy(event, [projection])) continue;
+    if (!projection.clear || !(isHeavy(event, [projection]) || projection.mayBeHeavy?.(event))) continue;
     for (let more = true; more; ) {
       await commit(async (inside) => {
         more = await guarded(target, () => projection.clear!(event, openIn(inside, generation)));
         return {};
       });
     }
+  }
+}
+
+async function refuseHeavy(
+  targets: readonly Target[],
+  events: readonly RecordedEvent[],
+  inside: Inside,
+): Promise<void> {
+  for (const { projection, generation } of targets) {
+    const some = events.filter((event) => projection.mayBeHeavy?.(event));
+    const heavy = some.length > 0 && (await projection.findHeavy!(some, openIn(inside, generation)));
+    if (heavy) throw new HeavyInside(heavy);
   }
 }
 
