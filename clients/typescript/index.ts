@@ -129,8 +129,25 @@ export class UrlChecker {
     return await this.request('GET', '/usage');
   }
 
-  /** Any operation, by its path below `/api/v2`. A POST without an idempotency key is not repeated after a lost answer. */
-  async request<Answer>(method: string, path: string, { query = {}, body, headers = {} }: Asked = {}): Promise<Answer> {
+  /** The answer with all results that pass the filters, as a CSV file, or with `format: 'xlsx'` as a workbook. */
+  async export(job_id: string, filters: Query = {}): Promise<Response> {
+    const path = `/jobs/${encodeURIComponent(job_id)}/export`;
+    return await this.#send('GET', path, { query: filters }, async (response) => response);
+  }
+
+  /** Any other operation, by its path below `/api/v2`. A POST without an idempotency key is not repeated after a lost answer. */
+  async request<Answer>(method: string, path: string, asked: Asked = {}): Promise<Answer> {
+    return await this.#send(method, path, asked, async (response) =>
+      response.status === 204 ? undefined : await response.json(),
+    );
+  }
+
+  async #send<Answer>(
+    method: string,
+    path: string,
+    { query = {}, body, headers = {} }: Asked,
+    read: (response: Response) => Promise<unknown>,
+  ): Promise<Answer> {
     const { base_url, api_key, fetch, tries } = this.#options;
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
@@ -151,7 +168,7 @@ export class UrlChecker {
       let wait_s = 2 ** (n - 1) * (0.5 + Math.random() / 2);
       try {
         const response = await fetch(url, init);
-        if (response.ok) return (response.status === 204 ? undefined : await response.json()) as Answer;
+        if (response.ok) return (await read(response)) as Answer;
         const error = await errorOf(response);
         const may_repeat = TEMPORARY.includes(error.status) || error.code === 'idempotency_in_progress';
         if (!may_repeat || n >= tries || (error.status === 500 && !is_repeatable)) throw error;

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { MODELS } from '../../.ci/client-models.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -85,9 +86,10 @@ test('the TypeScript package submits, waits, reads everything, and verifies webh
     const results: UrlResult[] = await Array.fromAsync(checker.results(job.job_id));
     const rejected = await Array.fromAsync(checker.rejected(job.job_id));
     const jobs = await Array.fromAsync(checker.jobs({ label: 'ts' }));
+    const csv = await (await checker.export(job.job_id, { status_codes: '404,410' })).text();
     const code = await checker.job('none').catch((error) => (error instanceof ApiError ? error.code : 'wrong'));
     const signed = await Promise.all(${JSON.stringify(signatures())}.map((header) => isWebhookSigned('{}', header, 'whsec_x')));
-    console.log(JSON.stringify([stopped.status, results.map(({ verdict, ref }) => [verdict, ref ?? null]), rejected.length, jobs.length, code, signed]));`,
+    console.log(JSON.stringify([stopped.status, results.map(({ verdict, ref }) => [verdict, ref ?? null]), rejected.length, jobs.length, csv.split('\\n').length, code, signed]));`,
   );
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const types = [
@@ -103,7 +105,7 @@ test('the TypeScript package submits, waits, reads everything, and verifies webh
   ];
   await run(process.execPath, [tsc, ...types, '--typeRoots', join(ROOT, 'node_modules/@types'), 'program.ts']);
   const said = JSON.parse(await run(process.execPath, ['program.ts']));
-  t.deepEqual(said, ['completed', WANTED, 1, 1, 'not_found', [true, false]]);
+  t.deepEqual(said, ['completed', WANTED, 1, 1, 3, 'not_found', [true, false]]);
 });
 
 test('the Python package does the same', async (t) => {
@@ -118,12 +120,14 @@ stopped = checker.wait(job["job_id"], timeout_s=60, poll_s=0.02)
 results = list(checker.results(job["job_id"]))
 rejected = list(checker.rejected(job["job_id"]))
 jobs = list(checker.jobs(label="py"))
+checker.export(job["job_id"], "py.csv", status_codes=[404, 410])
+csv = open("py.csv", newline="").read()
 try:
     code = checker.job("none")["status"]
 except ApiError as error:
     code = error.code
 signed = [is_webhook_signed(b"{}", header, "whsec_x") for header in ${JSON.stringify(signatures())}]
-print(json.dumps([stopped["status"], [[one["verdict"], one.get("ref")] for one in results], len(rejected), len(jobs), code, signed]))
+print(json.dumps([stopped["status"], [[one["verdict"], one.get("ref")] for one in results], len(rejected), len(jobs), len(csv.split("\\n")), code, signed]))
 `,
   );
   t.deepEqual(JSON.parse(await run('python3', ['program.py'])), [
@@ -131,6 +135,7 @@ print(json.dumps([stopped["status"], [[one["verdict"], one.get("ref")] for one i
     WANTED,
     1,
     1,
+    3,
     'not_found',
     [true, false],
   ]);
@@ -167,4 +172,26 @@ print(UrlChecker("${site.url}/py", "k").usage()["credit_balance"])`,
   );
   t.deepEqual(await Promise.all([run(process.execPath, ['away.ts']), run('python3', ['away.py'])]), ['7\n', '7\n']);
   t.deepEqual(answers, { ts: 3, py: 3 });
+});
+
+test('the Python client begins an export again that was cut off', async (t) => {
+  const whole = gzipSync('url\nhttp://a.example/\n');
+  const answers: ((response: ServerResponse) => void)[] = [
+    (response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('url\n', () => response.destroy());
+    },
+    (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(whole.subarray(0, -9)),
+    (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(whole),
+  ];
+  const site = await openSite((_request, response) => answers.shift()!(response));
+  t.teardown(() => site.close());
+  await writeFile(
+    join(folder, 'export.py'),
+    `from url_checker_client import UrlChecker
+UrlChecker("${site.url}", "k").export("1", "cut.csv")
+print(open("cut.csv").read(), end="")`,
+  );
+  t.is(await run('python3', ['export.py']), 'url\nhttp://a.example/\n');
+  t.is(answers.length, 0);
 });

@@ -5,19 +5,22 @@ It needs nothing but the standard library.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import hmac
 import http.client
 import json
+import os
 import random
 import re
+import shutil
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Union, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, Union, cast
 
 from .models import Job, JobOptions, JobWithWork, RejectedRow, UrlResult, Usage
 
@@ -105,6 +108,10 @@ class UrlChecker:
             if not page["items"] or offset >= page["total"]:
                 return
 
+    def export(self, job_id: str, path: str | os.PathLike[str], **filters: Any) -> None:
+        """Writes all results that pass the filters into a CSV file, or with `format="xlsx"` into a workbook."""
+        self._send("GET", f"/jobs/{_quoted(job_id)}/export", lambda response: _write(response, path), query=filters)
+
     def cancel(self, job_id: str) -> Job:
         return cast(Job, self.request("DELETE", f"/jobs/{_quoted(job_id)}"))
 
@@ -124,10 +131,22 @@ class UrlChecker:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Any operation, by its path below `/api/v2`. A POST without an idempotency key is not repeated after a lost answer."""
+        """Any other operation, by its path below `/api/v2`. A POST without an idempotency key is not repeated after a lost answer."""
+        return self._send(method, path, _read_json, query=query, body=body, headers=headers)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[http.client.HTTPResponse], Any],
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
         given = {name: _written(value) for name, value in (query or {}).items() if value is not None}
         url = f"{self._base_url}/api/v2{path}" + (f"?{urllib.parse.urlencode(given)}" if given else "")
-        sent = {"Authorization": f"Bearer {self._api_key}", **(headers or {})}
+        sent = {"Authorization": f"Bearer {self._api_key}", "Accept-Encoding": "gzip", **(headers or {})}
         data = None if body is None else json.dumps(body).encode()
         if data is not None:
             sent["Content-Type"] = "application/json"
@@ -137,7 +156,7 @@ class UrlChecker:
             try:
                 asked = urllib.request.Request(url, data=data, headers=sent, method=method)
                 with urllib.request.urlopen(asked, timeout=self._timeout_s) as response:
-                    return json.loads(response.read() or b"null")
+                    return read(response)
             except urllib.error.HTTPError as refused:
                 error = _error_of(refused)
                 may_repeat = error.status in _TEMPORARY or error.code == "idempotency_in_progress"
@@ -145,7 +164,7 @@ class UrlChecker:
                     raise error from None
                 after = refused.headers.get("Retry-After", "")
                 wait_s = float(after) if after.isdecimal() else wait_s
-            except (OSError, http.client.HTTPException):
+            except (OSError, EOFError, http.client.HTTPException):
                 if n == self._tries or not is_repeatable:
                     raise
             time.sleep(wait_s)
@@ -171,6 +190,23 @@ def is_webhook_signed(body: bytes, header: str, secret: str, *, now: float | Non
     return any(name == "v1" and hmac.compare_digest(value.encode(), expected.encode()) for name, _, value in fields)
 
 
+def _read_json(response: http.client.HTTPResponse) -> Any:
+    with _unpacked(response) as content:
+        return json.loads(content.read() or b"null")
+
+
+def _write(response: http.client.HTTPResponse, path: str | os.PathLike[str]) -> None:
+    with _unpacked(response) as content, open(path, "wb") as file:
+        shutil.copyfileobj(content, file)
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+
+
+def _unpacked(response: http.client.HTTPResponse) -> BinaryIO:
+    is_packed = response.headers.get("Content-Encoding") == "gzip"
+    return cast(BinaryIO, gzip.GzipFile(fileobj=response) if is_packed else response)
+
+
 def _list_of(urls: Sequence[Item]) -> dict[str, Any]:
     """The API takes strings as `urls`, and URLs with names as `items`."""
     if all(isinstance(item, str) for item in urls):
@@ -189,6 +225,8 @@ def _error_of(refused: urllib.error.HTTPError) -> ApiError:
 
 
 def _written(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_written, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
