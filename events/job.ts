@@ -36,6 +36,8 @@ const Table = Type.Object({
   delimiter: NullableText,
   /** The encoding of a text file, as TextDecoder names it; older events lack it, and the bytes tell. */
   encoding: Type.Optional(Type.String()),
+  /** Whether quotes are those of cells, as in older events, or mere characters. */
+  has_quotes: Type.Optional(Type.Boolean()),
   /** The number of the sheet in a workbook, or of the text file among the parts of a ZIP archive, from 0; null for any other text file. */
   sheet: Nullable(Count),
   /** The index of the column with the URLs, from 0. */

@@ -46,7 +46,9 @@ const MAX_ESCAPED = 3;
 /** What JSON, TeX, Markdown and files of properties put before a character that they would take for their own. */
 const ESCAPE = /\\([\\/"'_&%#~$*()[\]{}<>|.!:=-])/g;
 const UNICODE_ESCAPE = /\\u00([2-7][0-9a-f])/gi;
-const LINE_ESCAPE = /\\[nrt](?![a-z])|\\[nrt](?=https?:|www\.)/g;
+const LINE_ESCAPE = /\\[nrt](?![a-z])|\\[nrt](?=https?:|www\.)|\\f(?:[BIPR]|\[\w{0,8}\]|\([A-Z]{2})/g;
+/** Where a page of a manual may break a URL; files of properties have the same before `//` and ports. */
+const ROFF_BREAK = /(?<=\/)\\:|\\:(?!\/\/|\d)/g;
 /** The first word behind a name, written like more of it: `http://my site.com/`, `http://my site/`. */
 const REST_OF_NAME = /^ +[^\s/.,;:!?()]+(?:\.[\p{L}\p{N}]|\/)\S*/u;
 
@@ -60,6 +62,7 @@ const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\S*)?$/;
 /** Words behind a URL with nothing that sets them off, such as a dash or a bracket. */
 const MERE_WORDS = /^(?: [\p{L}\p{N}_~-]{1,60}){1,12}$/u;
 /** How a URL with a space in it goes on behind the space: `My File.pdf`, `a b/c`, `?q=a b&c`. */
+const HAS_ADDRESS = /\s[^\s@/?#]+@[^\s@]+\.[^\s@]+/;
 const GOES_ON = /[/=&%]|\.[a-z0-9]{2,5}$/i;
 
 /** Whether the cell is one text to classify as it stands. */
@@ -89,6 +92,7 @@ function unescaped(text: string): string {
   const plain = text.includes('\\')
     ? text
         .replace(LINE_ESCAPE, ' ')
+        .replace(ROFF_BREAK, '')
         .replace(ESCAPE, '$1')
         .replace(UNICODE_ESCAPE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     : text;
@@ -145,7 +149,7 @@ function isUnclear(url: string, rest: string): boolean {
 function isRestOfUrl(url: string, rest: string): boolean {
   if (!/^ \S/.test(rest) || /[\n\t<>"]/.test(rest)) return false;
   const path = url.indexOf('/', url.indexOf('//') + 2);
-  return path !== -1 && path < url.length - 1 && GOES_ON.test(rest);
+  return path !== -1 && path < url.length - 1 && GOES_ON.test(rest) && !HAS_ADDRESS.test(rest);
 }
 
 /** The word behind a name without a path, when it can only be the name's end or a URL without a scheme; else the empty text. */

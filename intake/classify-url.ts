@@ -68,8 +68,8 @@ const ANY_DOT = /[.\u3002\uff0e\uff61]/;
  * `https://https://a.com`, the second one is left for a host.
  */
 const HOST_NAME = /^(?!https?$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/;
-/** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, and a part of the path or a value that is `{id}`, `<id>` or `[id]`. */
-const PLACEHOLDER = /\{\{|\$\{|\{%|<%|[/=](?:\{[a-z_]\w*\}|<[a-z][\w-]*>)|\/\[[a-z_][\w-]*\](?:\/|$)/i;
+/** Syntax of templates: `{{ id }}`, `${id}`, `{% url %}`, `<%= id %>`, `<?= $id ?>`, and a part of the path or a value that is `{id}`, `<id>` or `[id]`. */
+const PLACEHOLDER = /\{\{|\$\{|\{%|<[%?]|[/=](?:\{[a-z_]\w*\}|<[a-z][\w-]*>)|\/\[[a-z_][\w-]*\](?:\/|$)/i;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const MAX_HOST_CHARS = 254;
 

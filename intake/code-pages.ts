@@ -90,12 +90,18 @@ function costOfLetters(text: string, costs: ReadonlyMap<string, number>): number
       continue;
     }
     total += cost;
+    if (isMisplacedInWord(char, before, costs)) total += MISPLACED;
     if (isCapital(char) && isSmall(before)) total += CAPITAL_IN_WORD;
     // Scripts are not mixed in a word.
     if (char > '\u036f' && (isAsciiLetter(before) || isAsciiLetter(text[at + 1] ?? ' '))) total += MISPLACED;
   }
   return total;
 }
+
+/** Whether a letter or a mark of Vietnamese stands where that language has none: a mark behind no vowel, a đ that begins no syllable. */
+const isMisplacedInWord = (char: string, before: string, costs: ReadonlyMap<string, number>): boolean =>
+  (char >= '\u0300' && char <= '\u036f' && !/[aeiouyăâêôơư]/i.test(before)) ||
+  (char === 'đ' && isLetter(before) && costs.has('\u0323'));
 
 function isMisplaced(sign: string, before: string, after: string): boolean {
   if (BEFORE_WORDS.has(sign)) return isLetter(before);

@@ -20,6 +20,8 @@ interface XmlKind {
   ofAttributes?(name: string, attributes: Record<string, string>): readonly (string | undefined)[];
   /** The elements in the texts of whose attributes URLs may stand, also in markup. */
   texts_of?: string;
+  /** Whether the texts hold URLs among other words. */
+  has_texts?: true;
 }
 
 const located = (entry: string): Pick<XmlKind, 'entries' | 'isText'> => ({
@@ -39,15 +41,24 @@ const ENTRY_RELATIONS = new Set(['alternate', 'enclosure', 'related', 'via']);
 /** The links and the URLs in the text, wherever they stand. */
 const WHOLE: XmlKind = {
   format: 'xml',
+  has_texts: true,
   entries: new Set(['Row', 'table-row']),
   isText: () => true,
   ofAttributes: (_name, { href, HRef, htmlUrl, xmlUrl, url }) => [href, HRef, htmlUrl, xmlUrl, url],
+};
+/** The texts of the pages of a wiki, which also names its own pages. */
+const WIKI: XmlKind = {
+  format: 'xml',
+  has_texts: true,
+  entries: new Set(['page']),
+  isText: (name) => name === 'text',
 };
 const KINDS: Readonly<Record<string, XmlKind>> = {
   urlset: { format: 'sitemap', ...located('url') },
   sitemapindex: { format: 'sitemap', warning: 'sitemap_index', ...located('sitemap') },
   rss: RSS,
-  RDF: RSS,
+  // Zotero exports references so.
+  RDF: { ...RSS, isText: (name, parent, of) => (name === 'value' && parent === 'URI') || RSS.isText(name, parent, of) },
   feed: {
     format: 'feed',
     entries: new Set(['entry']),
@@ -74,6 +85,9 @@ const KINDS: Readonly<Record<string, XmlKind>> = {
   xbel: WHOLE,
   kml: WHOLE,
   gpx: WHOLE,
+  mediawiki: WIKI,
+  // References as EndNote exports them.
+  xml: { ...WHOLE, entries: new Set(['record']) },
 };
 /** Attributes that hold URLs may have a prefix, which these lack. */
 const ATTRIBUTES = ['rel', 'href', 'HRef', 'htmlUrl', 'xmlUrl', 'url'];
@@ -110,7 +124,7 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
   let value: string | null = null;
   /** The line of the last element, which is the row where the kind has no entries. */
   let line_of_element = 1;
-  const has_texts = kind === WHOLE || kind.texts_of !== undefined;
+  const { has_texts = kind.texts_of !== undefined } = kind;
   const max_text_chars = has_texts ? MAX_TEXT_CHARS : limits.max_url_chars;
   const add = (text: string) => {
     const url = text.trim();

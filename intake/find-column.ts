@@ -275,7 +275,7 @@ export function isColumnName(cell: string): boolean {
 }
 
 /** Whether the header of a table tells of URLs that are meant, also by its last word. */
-function tellsOfUrls(header: string): boolean {
+export function tellsOfUrls(header: string): boolean {
   const name = header
     .trim()
     .toLowerCase()

@@ -19,6 +19,8 @@ export interface TextLayout {
   column: UrlColumn;
   /** Whether the file is prose or Markdown, whose lines without a URL are no rows. */
   is_prose: boolean;
+  /** Whether quotes are those of cells. */
+  has_quotes: boolean;
 }
 
 export interface SampledFile {
@@ -124,7 +126,8 @@ function isBetter(a: Candidate, b: Candidate): boolean {
 }
 
 async function candidate(sample: SampleText, delimiter: string | null): Promise<Candidate | null> {
-  const sampled = await sampleRows(sample, delimiter);
+  const has_quotes = delimiter !== '\t' || !areMereQuotes(sample);
+  const sampled = await sampleRows(sample, delimiter, has_quotes);
   const all = delimiter === null ? sampled : sampled.slice(commentsAbove(sampled));
   const column = findUrlColumn(all, sample.max_url_chars, sample.wanted);
   if (column === null) return null;
@@ -135,6 +138,7 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
       delimiter,
       column,
       is_prose: isProse(rows, sample.filename),
+      has_quotes,
       evidence: false,
       leftovers: 0,
       rows: rows.length,
@@ -155,6 +159,7 @@ async function candidate(sample: SampleText, delimiter: string | null): Promise<
     delimiter,
     column,
     is_prose: false,
+    has_quotes,
     evidence,
     leftovers: leftovers(rows, delimiter, column.index),
     rows: rows.length,
@@ -227,12 +232,26 @@ async function declaredLayout(sample: SampleText, delimiter: string): Promise<Te
   const rows = (await sampleRows(sample, delimiter)).slice(1);
   const column = findUrlColumn(rows, sample.max_url_chars, sample.wanted);
   if (column === null) return null;
-  return { delimiter, column: { ...column, first_data_row: Math.max(2, column.first_data_row) }, is_prose: false };
+  return {
+    delimiter,
+    column: { ...column, first_data_row: Math.max(2, column.first_data_row) },
+    is_prose: false,
+    has_quotes: true,
+  };
 }
 
-async function sampleRows(sample: SampleText, delimiter: string | null): Promise<SampleRow[]> {
+/** Whether a program has written cells between tabs as they are: each line is a row, and in some a cell begins with a quote that nothing closes. */
+function areMereQuotes({ text, whole }: SampleText): boolean {
+  const lines = text.split(/\r?\n/).slice(0, whole ? SAMPLE_ROWS : -1);
+  const rows = lines.filter((line) => line !== '').map((line) => line.split('\t'));
+  const is_open = (cells: readonly string[]) =>
+    cells.some((cell) => cell.startsWith('"')) && cells.join('').split('"').length % 2 === 0;
+  return rows.some(is_open) && rows.every((cells) => cells.length > 1 && cells.length === rows[0]!.length);
+}
+
+async function sampleRows(sample: SampleText, delimiter: string | null, has_quotes = true): Promise<SampleRow[]> {
   const rows: SampleRow[] = [];
-  const options = { delimiter, max_row_chars: SAMPLE_MAX_ROW_CHARS };
+  const options = { delimiter, max_row_chars: SAMPLE_MAX_ROW_CHARS, has_quotes };
   try {
     for await (const page of readRecords([sample.text], options)) {
       rows.push(...page.filter(({ cells }) => cells.some((cell) => cell.trim() !== '')));

@@ -28,9 +28,9 @@ export const FORMATS = {
   xml: {
     name: 'Excel 2003 XML, FODS, XBEL or KML',
     endings: ['fods', 'xbel', 'kml', 'gpx'],
-    means: 'the links and the URLs in the text of a spreadsheet, of bookmarks or of a map',
+    means: 'the links and the URLs in the text of a spreadsheet, of bookmarks, of a map, of references or of a wiki',
   },
-  html: { name: 'HTML', endings: ['html', 'htm'], means: 'a page, or bookmarks as browsers export them' },
+  html: { name: 'HTML', endings: ['html', 'htm', 'xhtml'], means: 'a page, or bookmarks as browsers export them' },
   document: {
     name: 'Word, PowerPoint or OpenDocument text',
     endings: ['docx', 'pptx', 'odt', 'odp'],

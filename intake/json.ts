@@ -2,7 +2,14 @@
 import { breather } from '../time/event-loop.ts';
 import { beginsLikeUrl, isAttempt } from './cell-urls.ts';
 import { columnNotFound, IntakeError } from './errors.ts';
-import { columnOfLetters, findUrlColumn, lettersOfColumn, type SampleRow, type UrlColumn } from './find-column.ts';
+import {
+  columnOfLetters,
+  findUrlColumn,
+  lettersOfColumn,
+  type SampleRow,
+  tellsOfUrls,
+  type UrlColumn,
+} from './find-column.ts';
 import { type JsonString, JsonStrings, MAP } from './json-strings.ts';
 import { type Cell, describedColumn, indexesOf, type OpenedText, type Sheet } from './sheet.ts';
 import { type CellReading, pagesOfTexts } from './sliced-texts.ts';
@@ -36,7 +43,8 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
   }
   const are_lists = wanted === null && areListsOfUrls(rows, columns);
   const takes_row = takes_all || isRowOfUrls(column, columns);
-  const taken = are_lists ? [...columns.keys()] : takes_row ? indexesOf(column) : [column.index];
+  const beside = wanted === null ? alternativesOf(column, rows) : [];
+  const taken = are_lists ? [...columns.keys()] : takes_row ? indexesOf(column) : [column.index, ...beside];
   const families = new Set(taken.map((one) => columns[one]!.family));
   const described = describedColumn(column, { wanted, takes_all: families.size > 1 });
   const nameOf = (name: string) => (name === '' ? null : name);
@@ -58,6 +66,18 @@ export async function openJson(file: OpenedText): Promise<Sheet> {
     cells: () => jsonCells(file, isTaken, column),
   };
 }
+
+/**
+ * The columns that stand for the one taken in the rows that lack it, as where some items of a list are URLs and others objects with one: their
+ * names tell of URLs too, and no row has both.
+ */
+const alternativesOf = ({ index, others }: UrlColumn, rows: readonly SampleRow[]): number[] =>
+  others
+    .filter(({ name }) => !name || tellsOfUrls(name))
+    .map((other) => other.index)
+    .filter(
+      (other) => !rows.some(({ cells }) => beginsLikeUrl(cells[other] ?? '') && beginsLikeUrl(cells[index] ?? '')),
+    );
 
 /** Whether there are lists beside each other, each with URLs, which are no columns of a table. */
 const areListsOfUrls = ([, ...rows]: readonly SampleRow[], columns: readonly JsonColumn[]): boolean =>

@@ -63,6 +63,10 @@ const ARCHIVES: readonly (readonly [part: string, name: string, advice?: string]
 export const notRead = (name: string, advice = WHAT_IS_READ) =>
   new IntakeError('not_a_table', `The file is ${name}, which is not read. ${advice}`);
 
+/** What DOS, and Windows after it, writes behind a text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is one
+const DOS_END = /\u001a\s{0,8}$/;
+
 export const isZip = (head: Buffer): boolean => head.toString('latin1', 0, 2) === 'PK' && head[2]! < 9 && head[3]! < 9;
 export const isPdf = (head: Buffer): boolean => head.toString('latin1', 0, 1024).trimStart().startsWith('%PDF-');
 export const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b && head[2] === 8;
@@ -85,7 +89,7 @@ export function assertText(head: Buffer, text: string): void {
   if (head.toString('latin1', 257, 262) === 'ustar') throw notRead('a tar archive');
   // A terminal's output has escape characters.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells binary data from text
-  const control = text.match(/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/g)?.length ?? 0;
+  const control = text.replace(DOS_END, '').match(/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/g)?.length ?? 0;
   if (control > text.length / 100) throw notRead('binary data');
 }
 

@@ -30,7 +30,7 @@ export function readTable(path: string, table: JobTable, limits: Limits): AsyncG
 
 async function* textRows(
   path: string,
-  { delimiter, encoding: known, sheet }: JobTable,
+  { delimiter, encoding: known, sheet, has_quotes = true }: JobTable,
   limits: Limits,
 ): AsyncGenerator<TableRow[]> {
   const { max_inflated_bytes, max_row_chars } = limits;
@@ -40,7 +40,7 @@ async function* textRows(
   const encoding = known ?? (await encodingOfFile(source, head));
   // The line declares the delimiter of the file, which is no part of the table.
   const declares = DECLARATION.test(new TextDecoder(encoding).decode(head));
-  for await (const page of readRecords(readText(source, encoding), { delimiter, max_row_chars })) {
+  for await (const page of readRecords(readText(source, encoding), { delimiter, max_row_chars, has_quotes })) {
     yield declares ? page.filter(({ row }) => row > 1) : page;
   }
 }

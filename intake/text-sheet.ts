@@ -11,8 +11,10 @@ import { readText } from './text-source.ts';
 
 const PAGE_CELLS = 1_000;
 const NO_HINT = -1;
-/** Matches text that may be a URL, before the text is split into cells. */
-const URL_HINT = /https?:\/\/|www\.|[\p{L}\p{N}]\.\p{L}{2}/iu;
+/** Match text that is a URL and that may be one, before the text is split into cells. */
+const URL_HINTS = [/https?:\/\/|www\./i, /[\p{L}\p{N}]\.\p{L}{2}/iu];
+/** The beginning of a file that tells what the columns are, when its first URL stands far below. */
+const BEGINNING = /^(?:[^\n]{0,2000}\n){0,20}/;
 
 export async function openTextSheet(file: OpenedText): Promise<Sheet> {
   const { encoding, column: wanted, takes_all } = file;
@@ -21,6 +23,7 @@ export async function openTextSheet(file: OpenedText): Promise<Sheet> {
   const widest = { columns: 1 };
   const table = () => ({
     ...(encoding !== 'utf-8' && { encoding }),
+    ...(!layout.has_quotes && { has_quotes: false }),
     ...{ format: 'csv' as const, delimiter, sheet: file.source.part ?? null, column: column.index },
     ...{ header_row: headerRow(column), width: Math.max(widest.columns, column.index + 1) },
   });
@@ -47,17 +50,23 @@ async function layoutOf({
 }: OpenedText): Promise<TextLayout> {
   const file = { filename, whole: is_whole, max_url_chars: limits.max_url_chars, wanted: column };
   let first: TextLayout | null = null;
-  let at_beginning = true;
+  let beginning: string | null = null;
   let blank = true;
   for await (const text of readText(source, encoding)) {
-    const start = at_beginning ? 0 : startOfHint(text);
     blank &&= text.trim() === '';
-    if (start !== NO_HINT) {
-      const layout = await findLayout({ ...file, text: text.slice(start) });
-      if (at_beginning) first = layout;
-      if (layout !== null && layout.column.url_share > 0) return at_beginning ? layout : withHeaderOf(first, layout);
+    if (beginning === null) {
+      beginning = BEGINNING.exec(text)?.[0] ?? '';
+      first = await findLayout({ ...file, text });
+      if (first !== null && first.column.url_share > 0) return first;
     }
-    at_beginning = false;
+    const start = startOfHint(text);
+    if (start === NO_HINT) continue;
+    const below = { ...file, whole: is_whole || text.endsWith('\n'), text: text.slice(start) };
+    const whole = start < beginning.length ? null : await findLayout({ ...below, text: beginning + below.text });
+    if (whole !== null && whole.column.url_share > 0) return isCell(first, whole) ? first : whole;
+    const layout = await findLayout(below);
+    if (layout !== null && layout.column.url_share > 0)
+      return isCell(first, layout) ? first : withHeaderOf(first, layout);
   }
   if (blank) throw new IntakeError('empty_file', 'The file is empty. Upload a file with one URL in each row.');
   if (first === null && column !== null) {
@@ -69,19 +78,23 @@ async function layoutOf({
   return first;
 }
 
-/**
- * Takes the header from the beginning of the file: a row in the middle of it only looks like a header. So does a part of a quoted cell
- * look like rows with another delimiter.
- */
+/** Whether the lines of a quoted cell look like rows with another delimiter. */
+const isCell = (first: TextLayout | null, layout: TextLayout): first is TextLayout =>
+  first !== null && first.delimiter !== null && first.column.name !== null && first.delimiter !== layout.delimiter;
+
+/** Takes the header from the beginning of the file: a row in the middle of it only looks like a header. */
 function withHeaderOf(first: TextLayout | null, layout: TextLayout): TextLayout {
-  if (first?.delimiter && first.column.name !== null && first.delimiter !== layout.delimiter) return first;
   const header = first?.column.index === layout.column.index ? first.column : { name: null, first_data_row: 1 };
   return { ...layout, column: { ...layout.column, name: header.name, first_data_row: header.first_data_row } };
 }
 
+/** Where the line with the first URL begins or, without one, that with the first text that may be one. */
 function startOfHint(text: string): number {
-  const hint = text.search(URL_HINT);
-  return hint === -1 ? NO_HINT : text.lastIndexOf('\n', hint) + 1;
+  for (const hint of URL_HINTS) {
+    const found = text.search(hint);
+    if (found !== -1) return text.lastIndexOf('\n', found) + 1;
+  }
+  return NO_HINT;
 }
 
 async function* textCells(
@@ -89,7 +102,7 @@ async function* textCells(
   layout: TextLayout,
   widest: { columns: number },
 ): AsyncGenerator<Cell[]> {
-  const { delimiter, column, is_prose } = layout;
+  const { delimiter, column, is_prose, has_quotes } = layout;
   // In a table with bars, the rule below the header is no text.
   const may_be_plain = !is_prose && delimiter !== '|';
   const reading = { has_notes: is_prose || column.has_notes, takes_names: !is_prose && column.takes_names };
@@ -99,7 +112,7 @@ async function* textCells(
   const simple = !takes_all && reading.takes_names && may_be_plain ? column.index : null;
   const placeOf = (row: number, index: number) => (takes_all ? { row, column: index } : { row });
   const breathe = breather();
-  const options = { delimiter, max_row_chars: limits.max_row_chars, has_quotes: !is_prose };
+  const options = { delimiter, max_row_chars: limits.max_row_chars, has_quotes: has_quotes && !is_prose };
   const records = readRecords(readText(source, encoding), options);
   for await (const some of records) {
     let page: Cell[] = [];

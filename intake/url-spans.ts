@@ -15,7 +15,7 @@ const NEXT_URL = /https?:\/\/|www\./iy;
 /** Characters behind which a URL begins, whatever stands before them. */
 const OPENERS = new Set(' \t\n\r,;|<>([{"\'`*~^');
 /** ASCII characters behind which a URL begins, unless they belong to a URL without a scheme, such as `a.com/?next=https://b.com`. */
-const JOINTS = new Set('=:)]}!?-');
+const JOINTS = new Set('=:)]}!?-.');
 /** A joint belongs to the word before it; a longer word is no label. */
 const LABEL_CHARS = 64;
 /** What tells a URL without a scheme from a label such as `Twitter:` or `[url=`. */
@@ -25,6 +25,8 @@ const STOPS = new Set('<>"\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a');
 const QUOTES: Readonly<Record<string, string>> = {
   ...{ "'": "'", '`': '`', '*': '*', '~': '~', '\u2018': '\u2019', '\u201a': '\u2018' },
 };
+/** What stands twice before a URL and behind it: AsciiDoc's `++`, the marks of Obsidian, the bars of Discord. */
+const PAIRS = new Set(['++', '==', '||']);
 const CLOSERS = ')]}\uff09\u300d\u300f\u3011\u300b\u3009\uff3d\uff5d\u3015';
 const CLOSED: Readonly<Record<string, string>> = Object.fromEntries(
   [...'([{\uff08\u300c\u300e\u3010\u300a\u3008\uff3b\uff5b\u3014'].map((open, i) => [open, CLOSERS[i]!]),
@@ -37,6 +39,8 @@ const SEPARATORS = new Set(',;|\u00b7\u30fb');
  */
 const FOREIGN_END =
   /[\uff0c\uff1b\u3001\u3002\uff01\uff1f\uff1a\ufe50-\ufe57\uff5c\u2026\u2022\u060c\u061b\u061f\u06d4\u0964\u0965\u0589\u1362\u104b\u17d4\p{So}\p{Sm}]/u;
+/** The punctuation of all scripts ends a sentence where nothing follows it. */
+const FOREIGN_PUNCTUATION = /[\p{Po}\p{Pd}]/u;
 /** Scripts that are written without spaces. */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}]/u;
 /** What goes on behind a URL of ASCII in a sentence without a space: particles of Japanese and Korean, Thai words, a dash. */
@@ -51,9 +55,13 @@ const NOTE = /\[\^?\d{1,3}\](?=$|[\s.,;:!?)[])/y;
 /** A placeholder such as `<id>` for a part of a path or a value, but no tag of HTML. */
 const PLACEHOLDER =
   /(?<=[/=])<(?!(?:a|b|i|p|s|u|br|hr|li|ul|ol|dl|dt|dd|td|tr|th|em|h[1-6]|wbr|img|pre|sup|sub|del|ins|div|span|code|font|small|strong|table)>)[a-z][\w-]{0,40}>/iy;
+/** A value in quotes, in a URL that is a whole cell: `?q="a"`. */
+const QUOTED_VALUE = /(?<==)"[^"<>\s]{1,200}"(?=$|[&#])/y;
 /** A placeholder of a template may hold spaces. */
-const TEMPLATE = /(?:\{\{[^{}\n]{0,80}\}\}|\{%[^{}\n]{0,80}%\}|\$\{[^{}\n]{0,80}\}|<%[^<>\n]{0,80}%>)/y;
+const TEMPLATE = /(?:\{\{[^{}\n]{0,80}\}\}|\{%[^{}\n]{0,80}%\}|\$\{[^{}\n]{0,80}\}|<[%?][^<>\n]{0,80}[%?]>)/y;
 const ENDS_SENTENCE = ".,;:!?|'*`\\";
+/** `->` and `=>`, whose last character ends the URL. */
+const ARROW = /[-=]{1,3}$/;
 const ENDS_ITEM = ',;|\\';
 
 /**
@@ -121,8 +129,8 @@ class Context {
 function beginsAt(text: string, start: number): boolean {
   if (start === 0) return true;
   const before = text[start - 1]!;
-  if (opensWord(before) || isBehindSigns(text, start)) return true;
-  if (!JOINTS.has(before)) return false;
+  if (opensWord(before) || isBehindSigns(text, start) || PAIRS.has(text.slice(start - 2, start))) return true;
+  if (!JOINTS.has(before) || (before === '.' && /^w/i.test(text[start]!))) return false;
   let at = start - 1;
   const first = Math.max(0, start - LABEL_CHARS);
   while (at > first && !OPENERS.has(text[at - 1]!)) at--;
@@ -144,6 +152,9 @@ function isBehindSigns(text: string, start: number): boolean {
 function endOf(text: string, start: number, from: number, context: Context): number {
   const before = text[start - 1] ?? '';
   const quote = QUOTES[before];
+  const pair = text.slice(Math.max(0, start - 2), start);
+  const paired = PAIRS.has(pair) ? text.indexOf(pair, from) : -1;
+  const last = paired === -1 ? text.length : paired;
   const is_word = start === 0 && context.is_word;
   const follows_unspaced = start > 0 && UNSPACED.test(before);
   const opened = new Map<string, number>();
@@ -151,12 +162,13 @@ function endOf(text: string, start: number, from: number, context: Context): num
   for (; ; at++) {
     INNER.lastIndex = at;
     INNER.test(text);
-    at = INNER.lastIndex;
-    if (at >= text.length) break;
+    at = Math.min(INNER.lastIndex, last);
+    if (at === last) break;
     const char = text[at]!;
     if (char <= ' ' || (char >= '\u007f' && char <= '\u009f') || STOPS.has(char)) {
       if (char === '<' && matchAt(PLACEHOLDER, text, at)) at = PLACEHOLDER.lastIndex - 1;
       else if (char === '<' && matchAt(TEMPLATE, text, at)) at = TEMPLATE.lastIndex - 1;
+      else if (is_word && matchAt(QUOTED_VALUE, text, at)) at = QUOTED_VALUE.lastIndex - 1;
       else break;
       continue;
     }
@@ -183,8 +195,11 @@ function endOf(text: string, start: number, from: number, context: Context): num
       if (ends && !is_word && matchAt(SUFFIX, text, at)) break;
     }
   }
-  const punctuation = is_word && at === text.length ? ENDS_ITEM : ENDS_SENTENCE;
-  return start + withoutEnd(text.slice(start, at), context.has_underscore ? `${punctuation}_` : punctuation).length;
+  const is_item = is_word && at === text.length;
+  const sentence = context.has_underscore ? `${ENDS_SENTENCE}_` : ENDS_SENTENCE;
+  const is_arrow = text[at] === '>' && before !== '<' && before !== '=';
+  const span = is_arrow ? text.slice(start, at).replace(ARROW, '') : text.slice(start, at);
+  return start + withoutEnd(span, is_item ? ENDS_ITEM : sentence, !is_item).length;
 }
 
 /** Full-width punctuation, or a symbol; a pair of surrogates is one character. */
@@ -205,7 +220,7 @@ function matchAt(pattern: RegExp, text: string, at: number): boolean {
 }
 
 /** Cuts off punctuation that ends a sentence or a list's item, and brackets that were opened before the URL. */
-function withoutEnd(span: string, punctuation: string): string {
+function withoutEnd(span: string, punctuation: string, is_sentence: boolean): string {
   // reStructuredText announces a block so.
   let end = span.length - (span.endsWith('::') ? 2 : 0);
   const balances = new Map<string, number>();
@@ -220,7 +235,7 @@ function withoutEnd(span: string, punctuation: string): string {
   };
   for (; end > 0; end--) {
     const last = span[end - 1]!;
-    if (punctuation.includes(last)) continue;
+    if (punctuation.includes(last) || (is_sentence && last > '\u007f' && FOREIGN_PUNCTUATION.test(last))) continue;
     const open = last === ')' ? '(' : last === ']' ? '[' : last === '}' ? '{' : null;
     if (open === null || balanceOf(last, open) <= 0) break;
     balances.set(last, balances.get(last)! - 1);

@@ -53,14 +53,19 @@ export async function openWorkbook(
     const search: Search = { max_url_chars: limits.max_url_chars, wanted, names: new Set(), chars_left: MAX_CHARS };
     for await (const sheet of is_ods ? odsSheets(workbook) : xlsxSheets(workbook, limits.max_url_chars)) {
       names.push(sheet.name);
-      const may_be_it =
-        wanted_sheet === null ? !found || found.column.url_share === 0 : sameName(sheet.name, wanted_sheet);
+      const may_be_it = wanted_sheet === null ? isDoubtful(found) : sameName(sheet.name, wanted_sheet);
       if (may_be_it) {
         const column = await urlColumnOf(sheet, workbook, search);
-        if (column && (found === null || column.url_share > 0)) found = { sheet, column };
+        const next: Found | null = column && (found === null || column.url_share > 0) ? { sheet, column } : null;
+        if (next === null) continue;
+        // Names of sites are what is meant only where no sheet has URLs.
+        const is_better: boolean = found === null || found.column.url_share === 0 || !column!.has_names_only;
+        const other: Found | null = is_better ? found : next;
+        if (other && other.column.url_share > 0) others.push(otherSheet(other.sheet, other.column));
+        if (is_better) found = next;
       } else if (others.length < MAX_OTHER_SHEETS) {
         const column = await firstUrlColumn(sheet, workbook, search);
-        if (column) others.push({ ...column, sheet_name: sheet.name });
+        if (column) others.push(otherSheet(sheet, column));
       }
       if (found && others.length === MAX_OTHER_SHEETS) break;
     }
@@ -101,6 +106,15 @@ interface Found {
   column: UrlColumn;
 }
 
+/** Whether a further sheet may have the URLs that are meant. */
+const isDoubtful = (found: Found | null): boolean =>
+  found === null || found.column.url_share === 0 || found.column.has_names_only;
+
+const otherSheet = ({ name }: WorkbookSheet, column: NamedColumn): OtherSheet => ({
+  ...{ index: column.index, name: column.name, url_share: column.url_share },
+  sheet_name: name,
+});
+
 /** Other sheets that are named to the client. */
 const MAX_OTHER_SHEETS = 20;
 
@@ -114,9 +128,7 @@ async function firstUrlColumn(sheet: WorkbookSheet, workbook: ZipPackage, search
   };
   const column = await urlColumnOf(sheet, workbook, first, true);
   search.chars_left -= SAMPLE_CHARS - first.chars_left;
-  return column && column.url_share > 0
-    ? { index: column.index, name: column.name, url_share: column.url_share }
-    : null;
+  return column && column.url_share > 0 ? column : null;
 }
 
 interface Search {

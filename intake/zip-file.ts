@@ -2,7 +2,7 @@
 import { IntakeError, sheetNotFound } from './errors.ts';
 import { sameName } from './find-column.ts';
 import { isNamedLikeList } from './formats.ts';
-import { notRead } from './known-formats.ts';
+import { notRead, unreadArchive } from './known-formats.ts';
 import type { IntakeLimits } from './limits.ts';
 import { isOds } from './ods.ts';
 import { openText } from './open-text.ts';
@@ -13,6 +13,8 @@ import { ZipPackage } from './zip-package.ts';
 const MANIFEST = 'meta-inf/manifest.xml';
 /** A manifest names this for each part that a password encrypts, near its beginning. */
 const ENCRYPTED = 'encryption-data';
+/** A book's pages are no lists, but this part of it is named like one. */
+const BOOK = 'meta-inf/container.xml';
 /** What macOS puts beside files, and hidden files. */
 const HIDDEN = /^__macosx\/|(?:^|\/)\./;
 /** Workbooks and archives in an archive are not opened. */
@@ -33,6 +35,7 @@ export async function openZipFile(path: string, limits: IntakeLimits, options: O
       const kind = documentKindOf(zip);
       if (kind !== null) return await openDocument(path, kind, limits);
     }
+    if (zip.has(BOOK)) throw unreadArchive((part) => zip.has(part));
     const names = is_package ? [] : zip.partsLike(/^/);
     const named = names.flatMap((name, part) => (isNamedLikeList(name) && !HIDDEN.test(name) ? [{ name, part }] : []));
     const lists = named.filter(({ name }) => !NO_TEXT.test(name));
@@ -77,8 +80,12 @@ async function openLists(
     try {
       const sheet = await openText(source, name, limits, how);
       if (sheet.url_share === 0 && wanted === null) continue;
-      if (found === null) found = { ...sheet, sheet_name: name };
-      else others.push({ ...sheet.column, url_share: sheet.url_share ?? 1, sheet_name: name });
+      const named = { ...sheet, sheet_name: name };
+      // Names of sites are what is meant only where no list has URLs.
+      const is_better = found === null || (hasNamesOnly(found) && !hasNamesOnly(named));
+      const other: Sheet | null = is_better ? found : named;
+      if (other) others.push({ ...other.column, url_share: other.url_share ?? 1, sheet_name: other.sheet_name ?? '' });
+      if (is_better) found = named;
     } catch (error) {
       if (!(error instanceof IntakeError)) throw error;
       if (!isUnread(refused)) refused = error;
@@ -102,6 +109,8 @@ async function openLists(
     )
   );
 }
+
+const hasNamesOnly = ({ warnings }: Sheet): boolean => warnings.includes('names_only');
 
 /** Whether a list was refused for more than that it has no URLs. */
 const isUnread = (refused: IntakeError | null): boolean => refused !== null && refused.code !== 'no_urls';

@@ -16,6 +16,7 @@ const SAMPLES: readonly (readonly [encoding: string, text: string, hex: string])
   ['iso8859-5', 'Страница про котов', 'c1e2e0d0ddd8e6d020dfe0de20dadee2ded2'],
   ['windows-1253', 'Ξεσκεπάζω την ψυχοφθόρα', 'cee5f3eae5f0dce6f920f4e7ed20f8f5f7eff6e8fcf1e1'],
   ['iso8859-7', 'Ξεσκεπάζω την ψυχοφθόρα', 'cee5f3eae5f0dce6f920f4e7ed20f8f5f7eff6e8fcf1e1'],
+  ['windows-1254', 'Şehir,İstanbul\nIğdır ve Muğla', 'de656869722cdd7374616e62756c0a49f064fd72207665204d75f06c61'],
   [
     'windows-1254',
     'Pijamalı hasta yağız şoföre çabucak güvendi',

@@ -51,6 +51,15 @@ test('a CSV in UTF-16, with gzip or with a declared delimiter is read as at firs
   }
 });
 
+test('quotes that are mere characters between tabs are read as at first', async (t) => {
+  const text = 'n\turl\n5"\thttps://a.example/\n"x\thttps://b.example/\n';
+  t.deepEqual((await tableOf(t, 'x.tsv', text)).rows, [
+    [1, 'n', 'url'],
+    [2, '5"', 'https://a.example/'],
+    [3, '"x', 'https://b.example/'],
+  ]);
+});
+
 test('a list without columns is a table of one, without a header', async (t) => {
   const { table, rows } = await tableOf(t, 'a.txt', `${A}\nhttps://b.example/x,y\n`);
   t.deepEqual(table, { format: 'csv', delimiter: null, sheet: null, column: 0, header_row: null, width: 1 });

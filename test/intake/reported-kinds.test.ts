@@ -1,7 +1,7 @@
 // Lists of kinds that people reported as lost, cut or charged for nothing, here or of other tools: exactly the URLs that are meant are taken.
 import test from 'ava';
 import { collectUrls } from '../../intake/collect-urls.ts';
-import { failureOf, inlineRow, open, valuesOf, workbook } from './uploads.ts';
+import { failureOf, inlineRow, open, valuesOf, workbook, zip } from './uploads.ts';
 
 const A = 'https://a.example.org/1';
 const B = 'https://b.example.org/2?x=1&y=2';
@@ -9,6 +9,33 @@ const C = 'https://c.example.org/3';
 const xml = (text: string) => text.replaceAll('&', '&amp;');
 
 for (const [kind, name, content, urls] of [
+  [
+    'quotes that nothing closes, between tabs',
+    'x.tsv',
+    `n\turl\n5" disk\t${A}\n"x "y" z"\t${B}\n"open\t${C}\n`,
+    [A, B, C],
+  ],
+  ['items of JSON of two kinds', 'x.json', JSON.stringify([A, { url: C }]), [A, C]],
+  ['items of JSON with other names', 'x.json', JSON.stringify([{ url: A, image_url: B }, { link: C }]), [A, C]],
+  ['the end of a text of DOS', 'x.txt', `${A}\r\n${C}\u001a`, [A, C]],
+  [
+    'an export of a wiki',
+    'x.xml',
+    `<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/"><siteinfo><base>https://wiki.example.org/Main</base></siteinfo><page><revision><text>See [${A} x] and {{cite|url=${xml(B)}|title=y}}</text></revision></page></mediawiki>`,
+    [A, B],
+  ],
+  [
+    'references of EndNote',
+    'x.xml',
+    `<?xml version="1.0"?><xml><records><record><urls><related-urls><url><style face="normal">${xml(B)}</style></url></related-urls></urls></record></records></xml>`,
+    [B],
+  ],
+  [
+    'references of Zotero',
+    'x.rdf',
+    `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:bib="http://purl.org/net/biblio#"><bib:Document rdf:about="${A}"><dc:identifier><dcterms:URI><rdf:value>${A}</rdf:value></dcterms:URI></dc:identifier></bib:Document></rdf:RDF>`,
+    [A],
+  ],
   ['a line of Slack with bars', 'x.txt', `<${A}|one> <${B}>\n`, [A, B]],
   ['links of Jira and Confluence', 'x.txt', `See [here|${A}] and [there|${B}] of these`, [A, B]],
   ['links of Creole', 'x.txt', `[[${A}|label]] and [[${B}]]`, [A, B]],
@@ -135,6 +162,47 @@ for (const [kind, name, content, code] of [
     t.is((await failureOf(t, name, content)).code, code);
   });
 }
+
+test('names of sites in one table give way to URLs in another', async (t) => {
+  const queries = [
+    ['Top queries', 'Clicks'],
+    ['shop.example', '3'],
+    ['a.example', '2'],
+  ];
+  const pages = [
+    ['Top pages', 'Clicks'],
+    [A, '3'],
+    [C, '2'],
+  ];
+  const csvOf = (rows: string[][]) => rows.map((cells) => `${cells.join(',')}\n`).join('');
+  const sheetOf = (rows: string[][]) => rows.map((cells) => inlineRow(...cells)).join('');
+  for (const [name, content] of [
+    ['x.zip', await zip({ 'Queries.csv': csvOf(queries), 'Pages.csv': csvOf(pages) })],
+    ['x.xlsx', await workbook({ sheets: [sheetOf(queries), sheetOf(pages)] })],
+  ] as const) {
+    const sheet = await open(t, name, content);
+    t.deepEqual(sheet.warnings, ['several_sheets'], name);
+    t.deepEqual(
+      sheet.other_sheets?.map((other) => other.name),
+      ['Top queries'],
+    );
+    t.deepEqual(await valuesOf(t, name, content), [A, C]);
+  }
+});
+
+test('a book is named, whose parts are named like lists', async (t) => {
+  const content = await zip({ 'META-INF/container.xml': '<container/>', 'OEBPS/a.xhtml': `<a href="${A}">x</a>` });
+  t.regex((await failureOf(t, 'x.epub', content)).message, /EPUB/);
+});
+
+test('a column is found whose first URL stands far below', async (t) => {
+  for (const rows of [1_000, 20_000]) {
+    const text = `a,b,c\n${'1,x,y.z\n'.repeat(rows)}2,${A},y\n3,${C},y\n`;
+    const sheet = await open(t, 'x.csv', text);
+    t.deepEqual([sheet.delimiter, sheet.column], [',', { index: 1, name: 'b' }]);
+    t.deepEqual((await valuesOf(t, 'x.csv', text)).slice(-2), [A, C]);
+  }
+});
 
 test('two columns that are named as sites are told of', async (t) => {
   const backlinks = `Referring page URL,Target URL\n${A},https://t.example.org/1\n${C},https://t.example.org/2\n`;

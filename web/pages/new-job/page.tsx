@@ -88,7 +88,7 @@ function UploadProgress({ share, then }: { share: number; then: string }) {
 /** The endings that the service reads; a test compares them with its table of formats. */
 const FORMATS =
   '.csv,.tsv,.tab,.txt,.md,.rst,.adoc,.org,.tex,.bib,.ris,.url,.ics,.vcf,.xlsx,.xlsm,.ods,.json,.jsonl,.ndjson,.har,.xml,' +
-  '.rss,.atom,.opml,.webloc,.fods,.xbel,.kml,.gpx,.html,.htm,.docx,.pptx,.odt,.odp,.pdf,.eml,.mbox,.mht,.mhtml,.gz,.zip';
+  '.rss,.atom,.opml,.webloc,.fods,.xbel,.kml,.gpx,.html,.htm,.xhtml,.docx,.pptx,.odt,.odp,.pdf,.eml,.mbox,.mht,.mhtml,.gz,.zip';
 
 function Choose({ onChoose }: { onChoose(file: File): void }) {
   const [list, setList] = useState('');
