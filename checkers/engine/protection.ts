@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { decodeText } from './body.ts';
 import { firstOf } from './headers.ts';
 import { isShort } from './html.ts';
+import { mayMatchAny } from './needles.ts';
 import { saysWall } from './wall-words.ts';
 
 /** The bytes of a body that are searched for marks. */
@@ -29,7 +30,7 @@ interface Product {
   page?: RegExp;
   /** Matches text of its refusals that passed pages may have too. */
   refusal?: RegExp;
-  /** Two texts that only the product's refusals have together. */
+  /** Two texts that only the product's refusals have together; the second is the rarer one. */
   pair?: readonly [RegExp, RegExp];
 }
 
@@ -128,7 +129,7 @@ const PRODUCTS: readonly Product[] = [
   },
   { name: 'reblaze', status: [247], page: /window\.rbzns\s*=|\brbzns\.(?:bereshit|seed|challdomain)/i },
   { name: 'stackpath', page: /<title>StackPath[^<]{1,60}<\/title>|stackpath\.com\/[^>]{0,200}>StackPath/i },
-  { name: 'gcore', page: /__gcdn_challenge|gcore[- ]waap|waap\.gcore\.com/i },
+  { name: 'gcore', page: /__gcdn_challenge|gcore-waap|gcore waap|waap\.gcore\.com/i },
   { name: 'bitninja', page: /Security check by BitNinja|Visitor anti-robot validation/i },
   {
     name: 'imunify360',
@@ -192,6 +193,7 @@ const PRODUCTS: readonly Product[] = [
 export const PROTECTIONS: readonly string[] = ['linkedin', ...new Set(PRODUCTS.map(({ name }) => name))];
 
 const HEADERS = PRODUCTS.flatMap(({ header, name }) => (header === undefined ? [] : [[header, name] as const]));
+const STATUSES = new Map(PRODUCTS.flatMap(({ status = [], name }) => status.map((one) => [one, name])));
 
 /** A captcha's script. It is no mark on a page with a password form, because logins use captchas too. */
 const CAPTCHA =
@@ -207,14 +209,15 @@ export function protectionOf(status: number, headers: IncomingHttpHeaders, body:
   // LinkedIn's own status, which it uses for nothing else.
   if (status === 999) return 'linkedin';
   for (const [header, name] of HEADERS) if (headers[header] !== undefined) return name;
-  const by_head = PRODUCTS.find(
-    (one) => one.status?.includes(status) || (status >= 400 && one.headers?.(headers, status)),
-  );
-  if (by_head !== undefined) return by_head.name;
+  const by_status = STATUSES.get(status);
+  if (by_status !== undefined) return by_status;
+  const by_headers = status < 400 ? undefined : PRODUCTS.find((one) => one.headers?.(headers, status));
+  if (by_headers !== undefined) return by_headers.name;
   const looks_like_wall = REFUSAL_STATUSES.has(status) ? body !== '' : looksLikeWall(body);
   if (!looks_like_wall) return null;
-  const may_say = saysOtherThanStatus(status) ? PRODUCTS : NAMED_PRODUCTS;
-  const product = may_say.find((one) => saysSo(one, body, status));
+  const product =
+    productNamedIn(body, status) ??
+    (saysOtherThanStatus(status) ? UNNAMED_PRODUCTS : []).find((one) => saysSo(one, body, status));
   if (product !== undefined) return product.name;
   if (!saysOtherThanStatus(status)) return null;
   return (CAPTCHA.test(body) && !PASSWORD.test(body)) || saysWall(textOf(body, headers)) ? 'challenge' : null;
@@ -237,13 +240,22 @@ function looksLikeWall(html: string): boolean {
 }
 
 const UNNAMED: ReadonlySet<string> = new Set(['challenge', 'bot_policy', 'geo_block']);
+const UNNAMED_PRODUCTS = PRODUCTS.filter(({ name }) => UNNAMED.has(name));
 const NAMED_PRODUCTS = PRODUCTS.filter(({ name }) => !UNNAMED.has(name));
+/** Whether a text may have a mark of a product that has a name. */
+const mayNameProduct = mayMatchAny(
+  NAMED_PRODUCTS.flatMap(({ page, refusal, pair }) => [page, refusal, pair?.[1]].filter((one) => one !== undefined)),
+);
 /** Whether words that name no product may tell of a wall: a form on an honest error page may have a captcha, and on a 2xx page anything. */
 const saysOtherThanStatus = (status: number) => status >= 400 && !PLAIN_STATUSES.has(status);
 
 /** Whether a 2xx page is a product's challenge, which says nothing of the page behind it. */
 export function isChallengePage(html: string): boolean {
-  return NAMED_PRODUCTS.some((product) => saysSo(product, html, 200));
+  return productNamedIn(html, 200) !== undefined;
+}
+
+function productNamedIn(html: string, status: number): Product | undefined {
+  return mayNameProduct(html) ? NAMED_PRODUCTS.find((product) => saysSo(product, html, status)) : undefined;
 }
 
 function saysSo({ page, refusal, pair }: Product, html: string, status: number): boolean {
