@@ -3,7 +3,7 @@
 // words may describe other things.
 import { ASIAN } from './not-found/asian.ts';
 import { EUROPEAN } from './not-found/european.ts';
-import { foldLetters, foldText } from './not-found/fold.ts';
+import { foldLetters, foldText, NOT_ASCII } from './not-found/fold.ts';
 import { GERMANIC } from './not-found/germanic.ts';
 import type { Language } from './not-found/language.ts';
 import { ROMANCE } from './not-found/romance.ts';
@@ -50,6 +50,8 @@ const SCRIPTS: readonly Script[] = [
   const languages = Object.values(LANGUAGES).filter((language) => isWritten(language, letters));
   return { letters, languages, any: null, matchers: null };
 });
+
+const LATIN_ALONE = SCRIPTS.slice(0, 1);
 
 /** Makes the expressions of every script, for a check that must see them all. */
 export function makeExpressions(): void {
@@ -200,7 +202,8 @@ const NONE: readonly Matcher[] = [];
 /** The languages of the text's scripts, where it has a phrase of one of them. */
 function matchersFor(folded: string): readonly Matcher[] {
   let found = NONE;
-  for (const script of SCRIPTS) {
+  // Of all scripts Latin alone has letters of ASCII.
+  for (const script of NOT_ASCII.test(folded) ? SCRIPTS : LATIN_ALONE) {
     if (!script.letters.test(folded) || !anyOf(script).test(folded)) continue;
     found = found === NONE ? matchersOf(script) : [...found, ...matchersOf(script)];
   }

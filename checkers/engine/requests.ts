@@ -60,7 +60,8 @@ export class Requests implements ExchangeOwner {
     this.#lookup_limit_ms = lookup === undefined ? null : timeout_ms;
     const resolver = createResolver(createAddressGuard(allow_addresses), dns.lookup, now);
     this.resolver = sandbox ? withSandbox(resolver, sandbox) : resolver;
-    const proxy_resolver = createResolver(ANY_ADDRESS, dns.lookup, now);
+    // Without proxies nothing asks it.
+    const proxy_resolver = proxies === undefined ? this.resolver : createResolver(ANY_ADDRESS, dns.lookup, now);
     this.#connections = new Connections({
       per_host,
       resolver: this.resolver,
@@ -83,8 +84,8 @@ export class Requests implements ExchangeOwner {
   /** Whether the request of `check` needs no lookup of its host's name. */
   knows({ host, origin }: CheckInHand): boolean {
     return (
-      this.resolver.known(host)?.ok === true ||
       this.#freed?.origin === origin ||
+      this.resolver.known(host)?.ok === true ||
       this.#connections.hasIdle(host, origin)
     );
   }

@@ -76,7 +76,8 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
   }
 
   function cached(host: string, grace_ms: number): Vetted | null {
-    const entry = cache.get(nameOf(host));
+    // The oldest answers leave first, whether they are asked for or not: they expire soonest.
+    const entry = cache.peek(nameOf(host));
     if (entry !== undefined) return entry.expires_at + grace_ms > now() ? entry.vetted : null;
     const literal = host.startsWith('[') ? host.slice(1, -1) : host;
     if (isIP(literal) === 0) return null;

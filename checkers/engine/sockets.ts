@@ -249,8 +249,18 @@ function writeTitled(this: net.Socket, data: Uint8Array | string, ...rest: [Buff
   return Writable.prototype.write.call(this, titled, ...(rest as [BufferEncoding]));
 }
 
-const titleCase = (head: string) =>
-  head.replace('\r\nhost: ', '\r\nHost: ').replace('\r\nconnection: ', '\r\nConnection: ');
+/** Line breaks before the names, which are lower case. */
+const NAMES_OF_UNDICI = ['\r\nhost: ', '\r\nconnection: '];
+const UPPER_CASE = 0x20;
+
+function titleCase(head: string): Buffer {
+  const bytes = Buffer.from(head, 'latin1');
+  for (const name of NAMES_OF_UNDICI) {
+    const at = head.indexOf(name);
+    if (at >= 0) bytes[at + 2]! -= UPPER_CASE;
+  }
+  return bytes;
+}
 
 /**
  * Browsers accept servers that do not know RFC 5746; a client that does not renegotiate is in no danger. Browsers do not offer the DHE

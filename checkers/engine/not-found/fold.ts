@@ -22,7 +22,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   ʼ: "'",
 };
 const OTHER_LETTERS = /[łđðøıßæœيىكة’‘`´ʻʼ]/g;
-const NOT_ASCII = /[^\0-\x7f]/;
+export const NOT_ASCII = /[^\0-\x7f]/;
 const DIACRITICS = /[\u0300-\u036f\u0640\u064b-\u0655\u0670]/g;
 /** Soft hyphens and joiners of zero width. */
 const INVISIBLE = /[\xad\u200b-\u200f\u2060\ufeff]/g;
