@@ -11,7 +11,7 @@ import { projectionState, projectionStates } from '../../readmodels/projection-s
 import { closing } from '../closing.ts';
 import { showProgress } from '../progress.ts';
 import { type Command, count, EXIT, type Run } from './command.ts';
-import { type Counts, compareWithLog } from './compare-with-log.ts';
+import { type Counts, LogComparison } from './compare-with-log.ts';
 import { textOfDifference } from './comparisons.ts';
 import { GRACE, graceOf } from './ledger-options.ts';
 import { placeOf, unitOf } from './log-progress.ts';
@@ -80,7 +80,7 @@ export const fsck: Command = {
     const look = () => ({ total: placeOf(checkpoint), done: placeOf(reader.position) });
     const shown = showProgress(look, run.err, unitOf(checkpoint));
     await reader.advance(checkpoint).finally(() => shown.stop());
-    await compareWithLog({ documents, steady, expected, advance: reader.advance, say, report });
+    await new LogComparison({ documents, steady, expected, advance: reader.advance, say, report }).run();
     for await (const { stream } of log.readAll({ from: reader.position, filter: { types: REMOVES_RESULTS } })) {
       audit.deletedLater(stream.slice('job-'.length));
     }
