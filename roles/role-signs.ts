@@ -151,16 +151,17 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
   async function give(): Promise<void> {
     let signs: Collection<RoleSign> | null = null;
     while (!signal.aborted) {
+      const known = facts();
       try {
         signs ??= await documents.collection(roleSigns);
         count += 1;
-        const found = { ...facts(), clock_ms: Date.now(), disk: await diskOf(options.data_dir) };
+        const found = { ...known, clock_ms: Date.now(), disk: await diskOf(options.data_dir) };
         // A question may wait for a queue that is away for as long as that is.
         const hangs = found.dependencies.some(({ name, status }) => name === 'queue' && status === 'away');
         const answers = hangs && queue_answers !== null ? false : queue_answers;
         await signs.write([{ replace: { _id, role, count, ...current, queue_answers: answers, ...found } }]);
       } catch {
-        // Watchers see that the count does not move.
+        // The store is away, or the disk is: watchers see that the count does not move.
       }
       await pause(every_ms, AbortSignal.any([signal, woken.signal]));
       woken = new AbortController();

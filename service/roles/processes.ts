@@ -51,7 +51,7 @@ export const run: RunRole = async (parts) => {
     replay_ms: config.ledger_audit_hours * 3_600_000,
     ...{ now: Date.now, monotonic: () => performance.now() },
   });
-  audited(ledger_audit.sign);
+  audited(() => ledger_audit.sign());
   const sender = openUndiciWebhookSender({ allow_addresses: config.webhook_allow_addresses });
   const ended = new AbortController();
   const answering = answerMailTests(
