@@ -18,6 +18,7 @@ import { pause } from '../../../time/pause.ts';
 import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
+import { Committer } from './committer.ts';
 import { connect, connectToRead, whenLogIsFree } from './connection.ts';
 import { Deletions } from './deletions.ts';
 import { checkStream, GroupCommit, type Order } from './group-commit.ts';
@@ -32,6 +33,8 @@ export interface SqliteEventStoreOptions {
   checkpoint_pages?: number;
   /** Whether a separate thread runs checkpoints, so that no commit blocks the caller's event loop for them. */
   checkpoint_thread?: boolean;
+  /** Whether a separate thread commits while many append, so that no fsync blocks the caller's event loop then. It wants `checkpoint_thread`. */
+  commit_thread?: boolean;
   /**
    * The least time between two commits. Appends in between share the next commit and its fsync, which blocks the thread.
    * For a thread that appends all the time without waiting for the answers. Default 0.
@@ -73,16 +76,26 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
     path,
     checkpoint_pages = 16_000,
     checkpoint_thread = false,
+    commit_thread = false,
     group_ms = 0,
     max_pages,
     read_only = false,
   } = options;
-  if (read_only) return new SqliteEventStore(await connectToRead(path), path, group_ms, null, true);
+  if (read_only) return new SqliteEventStore(await connectToRead(path), path, { group_ms, read_ahead: true });
   const db = await connect(path, checkpoint_pages);
   if (max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${max_pages}`);
-  if (!checkpoint_thread) return new SqliteEventStore(db, path, group_ms, null);
+  if (!checkpoint_thread) return new SqliteEventStore(db, path, { group_ms });
   db.exec('PRAGMA wal_autocheckpoint = 0');
-  return new SqliteEventStore(db, path, group_ms, new Checkpointer(db, { path, restart_pages: checkpoint_pages }));
+  const checkpointer = new Checkpointer(db, { path, restart_pages: checkpoint_pages });
+  const committer = commit_thread ? new Committer({ path, checkpoint_pages }) : null;
+  return new SqliteEventStore(db, path, { group_ms, checkpointer, committer });
+}
+
+interface Parts {
+  group_ms: number;
+  checkpointer?: Checkpointer | null;
+  committer?: Committer | null;
+  read_ahead?: boolean;
 }
 
 class SqliteEventStore implements StoredLog {
@@ -92,6 +105,7 @@ class SqliteEventStore implements StoredLog {
   readonly #arrivals: Arrivals;
   readonly #writer: GroupCommit;
   readonly #checkpointer: Checkpointer | null;
+  readonly #committer: Committer | null;
   readonly #streams: StreamPages;
   readonly #findRevision: StatementSync;
   readonly #findLastId: StatementSync;
@@ -101,17 +115,23 @@ class SqliteEventStore implements StoredLog {
   #truncation: WalTruncation | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null, read_ahead = false) {
+  constructor(
+    db: DatabaseSync,
+    path: string,
+    { group_ms, checkpointer = null, committer = null, read_ahead = false }: Parts,
+  ) {
     this.#db = db;
     this.#path = path;
     this.#read_ahead = read_ahead;
     this.#checkpointer = checkpointer;
+    this.#committer = committer;
     if (checkpointer === null) this.#truncation = new WalTruncation(() => this.#truncate());
     this.#arrivals = new Arrivals(path, () => this.#head());
-    this.#writer = new GroupCommit(db, group_ms, () => {
+    const appended = () => {
       this.#arrivals.announce();
       this.#checkpointer?.checkpointIfLong();
-    });
+    };
+    this.#writer = new GroupCommit(db, group_ms, appended, { committer });
     this.#streams = new StreamPages(db);
     this.#findRevision = db.prepare(`
       SELECT max(revision) AS revision FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)`);
@@ -255,6 +275,7 @@ class SqliteEventStore implements StoredLog {
     // The waiting subscriptions wake, find the store closed, and end.
     this.#arrivals.wake();
     await this.#writer.settled();
+    await this.#committer?.close();
     this.#truncation?.close();
     await this.#checkpointer?.close();
     this.#arrivals.close();

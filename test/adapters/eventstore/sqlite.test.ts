@@ -16,14 +16,15 @@ eventStoreContract(test, 'the SQLite event log', {
   async open() {
     const folder = await mkdtemp(join(tmpdir(), 'event-log-'));
     const opened: EventStore[] = [];
-    const reopen = async () => {
-      const store = await openSqliteEventStore({ path: join(folder, 'events.db') });
+    const open = async (threads = {}) => {
+      const store = await openSqliteEventStore({ path: join(folder, 'events.db'), ...threads });
       opened.push(store);
       return store;
     };
     return {
-      store: await reopen(),
-      reopen,
+      // As http has it, beside one as other processes do.
+      store: await open({ checkpoint_thread: true, commit_thread: true }),
+      reopen: () => open(),
       async close() {
         for (const store of opened) await store.close();
         await rm(folder, { recursive: true });
