@@ -3,7 +3,7 @@ import { inUnits } from '../events/money.ts';
 import type { MailDocument, MailFacts } from '../readmodels/mails.ts';
 import type { Mail } from './mail.ts';
 
-type Text = Pick<Mail, 'subject' | 'text'>;
+type Text = Pick<Mail, 'subject' | 'text' | 'unsubscribe_url'>;
 
 /** `account_url`: the console's page of the user's account. */
 export const mailOf = ({ kind, facts, created_at }: MailDocument, account_url: string): Text =>
@@ -57,6 +57,7 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => 
   }),
   low_balance: ({ credits = 0, below = 0 }, { time, account_url }) => ({
     subject: 'Your credits are running low',
+    unsubscribe_url: account_url,
     text: paragraphs(
       `At ${time} you had ${count(credits)} left, which is less than ${below.toLocaleString('en')}.`,
       'Each URL of a job costs one credit. A job that needs more than you have waits until you have more.',
@@ -65,6 +66,7 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => 
   }),
   expiring_credits: ({ credits = 0, until = '' }, { time, account_url }) => ({
     subject: `Credits of yours expire on ${dayOf(until)}`,
+    unsubscribe_url: account_url,
     text: paragraphs(
       `At ${time} you had ${count(credits)} that expire at ${minuteOf(until)}. Jobs that you start before then use these first.`,
       'Your other credits stay as they are. A plan that is renewed brings new ones.',

@@ -7,6 +7,8 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
+  /** Where the user turns off mails of this kind; absent for those that everybody gets. */
+  unsubscribe_url?: string;
 }
 
 export interface Mailer {

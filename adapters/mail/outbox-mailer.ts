@@ -3,21 +3,19 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mailer } from '../../processes/mail.ts';
+import { messageOf } from './message.ts';
 
 /** `from`: the sender's address, with or without a name. A repeated mail takes the place of its file. */
 export function openOutboxMailer({ folder, from }: { folder: string; from: string }): Mailer {
   // The id of a user may hold anything, and the folder is removed with the user.
   const folderOf = (user_id: string) => join(folder, createHash('sha256').update(user_id).digest('hex').slice(0, 32));
   return {
-    async send({ id, user_id, to, subject, text }) {
+    async send(mail) {
+      const { id, user_id } = mail;
       // With the first mail: it is a large module.
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' }, { from });
-      const message = { to: { name: '', address: to }, subject, text, messageId: `<${id}@outbox.invalid>` };
-      const { message: bytes } = await transport.sendMail({
-        ...message,
-        headers: { 'Auto-Submitted': 'auto-generated' },
-      });
+      const { message: bytes } = await transport.sendMail(messageOf(mail, 'outbox.invalid'));
       const own = folderOf(user_id);
       await mkdir(own, { recursive: true, mode: 0o700 });
       const draft = join(own, `.${randomBytes(8).toString('hex')}`);

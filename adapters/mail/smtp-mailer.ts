@@ -1,6 +1,7 @@
 // Sends mails by SMTP.
 import { createTransport } from 'nodemailer';
 import { type Mailer, MailPutOff } from '../../processes/mail.ts';
+import { messageOf } from './message.ts';
 import { isPutOff, recipientRefusal, type SmtpError } from './smtp-refusals.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -17,11 +18,9 @@ export function openSmtpMailer({ url, from }: { url: string; from: string }): Ma
     .trim();
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
   return {
-    async send({ id, to, subject, text }) {
-      const headers = { 'Auto-Submitted': 'auto-generated' };
+    async send(mail) {
       try {
-        const message = { to: { name: '', address: to }, subject, text, headers, messageId: `<${id}@${domain}>` };
-        await transport.sendMail({ ...message, signal: AbortSignal.timeout(TIMEOUT_MS) });
+        await transport.sendMail({ ...messageOf(mail, domain), signal: AbortSignal.timeout(TIMEOUT_MS) });
         return null;
       } catch (error) {
         const failure = error as SmtpError;

@@ -91,7 +91,7 @@ test('a balance that falls below a tenth of the last grant is told once, and aga
   await spend(20);
   const [mail, ...others] = await told();
   t.deepEqual(others, []);
-  t.like(mail, { to: 'alice@example.com', subject: LOW });
+  t.like(mail, { to: 'alice@example.com', subject: LOW, unsubscribe_url: 'https://urls.example/console/account' });
   t.regex(mail!.text, /At 09:00 UTC on 2026-01-31 you had 80 credits left, which is less than 100\./);
   t.regex(mail!.text, /https:\/\/urls\.example\/console\/account\n$/);
   await spend(30);

@@ -56,6 +56,9 @@ test('a mail arrives at its address, from the service, with its own id', async (
   t.regex(content, /^Auto-Submitted: auto-generated\r$/m);
   t.regex(content, /^Subject: =\?UTF-8\?/m);
   t.regex(content, /A line\.\r\n\r\n\.\r\nAnother line\./);
+  t.notRegex(content, /^List-/m);
+  await mailer.send({ ...mail, unsubscribe_url: 'https://urls.example/console/account' });
+  t.regex(taken[1]!.content, /^List-Unsubscribe: <https:\/\/urls\.example\/console\/account>\r$/m);
 });
 
 test('an address cannot smuggle in other recipients', async (t) => {
