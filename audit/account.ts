@@ -1,6 +1,6 @@
 // One account's ledger, replayed by rules of its own: it shares no code with the commands that wrote the entries. Credits that expire
 // first are spent first, expired ones are not spent, and what is given back goes to the lots that it came from.
-import type { CreditsEvent, LotPart } from '../events/credits.ts';
+import type { CreditsEvent, LedgerSnapshot, LotPart } from '../events/credits.ts';
 import type { Spill, SpillMap } from './spill.ts';
 
 /** A lot as it was granted. */
@@ -28,6 +28,8 @@ export interface Account {
   owed: number;
   /** The credits of each lot that stand in for spent ones of a payment that went back, by lot. */
   taken: Record<string, number>;
+  /** What API keys with a limit have used, of those that have used some. */
+  keys: Record<string, number>;
   /** Those with credits left, in order of spending. */
   lots: Lot[];
   /** The number of lots granted. */
@@ -44,6 +46,7 @@ export const newAccount = (): Account => ({
   balance: 0,
   owed: 0,
   taken: {},
+  keys: {},
   lots: [],
   granted: 0,
   held: 0,
@@ -76,7 +79,7 @@ export function move(
   at: number,
   taken: readonly Taken[],
 ): void {
-  const { transaction_id, amount, balance_after } = entry.data;
+  const { transaction_id, amount, balance_after, snapshot } = entry.data;
 
   function addLot(granted: number, expires: string | null): void {
     const key = keyOf(user_id, transaction_id);
@@ -119,6 +122,9 @@ export function move(
     }
   }
 
+  // Whatever takes a payment's credits from a job that gave them back comes before, too.
+  const pays_off = entry.type === 'CreditsRecovered' || entry.type === 'CreditsReversed';
+  hold(account.owed === 0 || account.held === 0 || pays_off, `${account.owed} credits are owed, which come first`);
   switch (entry.type) {
     case 'CreditsGranted':
       hold(amount > 0, `a grant of ${amount}`);
@@ -131,6 +137,7 @@ export function move(
         `lot ${first?.lot_id} has expired and cannot be spent`,
       );
       spend(account, -amount, entry.data.parts);
+      if (entry.data.key_id !== undefined) use(account, entry.data.key_id, -amount);
       break;
     }
     case 'CreditsRefunded': {
@@ -141,6 +148,7 @@ export function move(
         hold(back <= (from.get(lot_id) ?? 0), `${back} go back to lot ${lot_id}, from where they did not come`);
         change(lot_id, back);
       }
+      for (const { key_id, amount: back } of entry.data.of_keys ?? []) use(account, key_id, -back);
       break;
     }
     case 'CreditsAdjusted':
@@ -190,6 +198,33 @@ export function move(
   }
   hold(account.owed >= 0, `${account.owed} credits are owed`);
   hold(account.held === balance_after, `the lots hold ${account.held}, the balance is ${balance_after}`);
+  if (snapshot?.version === SNAPSHOT) holdSnapshot(account, snapshot);
+}
+
+/** The version of snapshots that commands believe. */
+const SNAPSHOT = 4;
+
+/** Commands go on from a snapshot without the entries before it. */
+function holdSnapshot(account: Account, { lots, owed = 0, keys = [] }: LedgerSnapshot): void {
+  const said = lots
+    .filter(({ remaining }) => remaining > 0)
+    .map(({ lot_id, remaining, expires_at }) => {
+      return `${lot_id} ${remaining} ${expires_at === null ? null : Date.parse(expires_at)}`;
+    });
+  const known = account.lots.map(({ lot_id, left, expires_at }) => `${lot_id} ${left} ${expires_at}`);
+  hold(said.sort().join() === known.sort().join(), 'the snapshot has other lots than the entries');
+  hold(owed === account.owed, `the snapshot has ${owed} credits owed, of ${account.owed}`);
+  const used = keys.map(({ key_id, amount }) => `${key_id} ${amount}`).sort();
+  const of_entries = Object.entries(account.keys)
+    .map(([key_id, amount]) => `${key_id} ${amount}`)
+    .sort();
+  hold(used.join() === of_entries.join(), 'the snapshot says that API keys have used other credits');
+}
+
+function use(account: Account, key_id: string, amount: number): void {
+  const used = (account.keys[key_id] ?? 0) + amount;
+  if (used === 0) delete account.keys[key_id];
+  else account.keys[key_id] = used;
 }
 
 /** No two pairs of a user and a lot have one key. */

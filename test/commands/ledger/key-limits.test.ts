@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import fc from 'fast-check';
+import { move, newAccount, openLots, type Taken } from '../../../audit/account.ts';
+import { openSpill } from '../../../audit/spill.ts';
 import { type CreditsCommand, type CreditsLedger, openCredits } from '../../../commands/ledger/credits.ts';
 import { loadLedger } from '../../../commands/ledger/ledger-snapshots.ts';
 import { type CreditsEvent, entryHash } from '../../../events/credits.ts';
@@ -121,4 +123,14 @@ test('after any jobs and refunds, past snapshots too, the ledger has used what a
   t.is(loaded?.state.keys.get('k'), used);
   t.true((loaded?.state.snapshot_at ?? 0) > 500);
   t.true(refusals > 0);
+  // The audit computes the same, and so believes the snapshots.
+  const spill = openSpill();
+  const [account, lots, taken] = [newAccount(), openLots(spill, 1000), [] as Taken[]];
+  for await (const event of log.readStream(creditsStream('alice'))) {
+    const entry = event as RecordedEvent & CreditsEvent;
+    move({ user_id: 'alice', account, lots }, entry, Date.parse(event.metadata.at), taken);
+    if (entry.type === 'CreditsReserved') taken.push(entry.data);
+  }
+  spill.close();
+  t.deepEqual(account.keys, { k: used });
 });
