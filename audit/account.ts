@@ -204,7 +204,7 @@ export function move(
 /** The version of snapshots that commands believe. */
 const SNAPSHOT = 4;
 
-/** Commands go on from a snapshot without the entries before it. */
+/** Commands go on from a snapshot without the entries before it (decision 194). */
 function holdSnapshot(account: Account, { lots, owed = 0, keys = [] }: LedgerSnapshot): void {
   const said = lots
     .filter(({ remaining }) => remaining > 0)

@@ -1,5 +1,5 @@
 // Requests the mails about credits: a balance has fallen, or credits expire soon. The mail's id is of the fall, or of the time of expiry, so that
-// two passes request one mail.
+// two passes request one mail (decision 193).
 import type { CommandContext } from '../commands/aggregate.ts';
 import type { CreditsLedger } from '../commands/ledger/credits.ts';
 import type { MailRequest, Mails } from '../commands/mail.ts';
