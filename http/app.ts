@@ -27,10 +27,9 @@ import {
   ValidationError,
 } from './frame/errors.ts';
 import type { Forward, Forwarding } from './frame/forwarding.ts';
-import { readJson, readRaw } from './frame/input/bodies.ts';
-import { withList } from './frame/input/list-bodies.ts';
+import { withBody } from './frame/input/request-body.ts';
 import { compileRoute, type RouteChecks } from './frame/input/route-checks.ts';
-import { type UploadLimits, withUpload } from './frame/input/uploads.ts';
+import type { UploadLimits } from './frame/input/uploads.ts';
 import type { HeavyRequest, HeavyRequests } from './frame/limits/heavy-requests.ts';
 import type { Admitted } from './frame/limits/rate-limits.ts';
 import type { RawBodies } from './frame/limits/raw-bodies.ts';
@@ -326,33 +325,6 @@ async function admit(ctx: Context, options: AppOptions, caller: Caller | null | 
   const { ip } = ctx.state as RequestState;
   const { method } = ctx;
   if (options.admit) setHeaders(ctx, await options.admit({ api: apiOfRequest(ctx), caller, ip, method }));
-}
-
-async function withBody(
-  ctx: Context,
-  route: Pick<Route, 'body' | 'query'>,
-  checks: RouteChecks,
-  options: AppOptions,
-  handle: (body: unknown) => Promise<Reply>,
-): Promise<Reply> {
-  switch (route.body?.kind) {
-    case 'json': {
-      const { value, size_bytes } = await readJson(ctx, route.body);
-      const problems = checks.body(value, size_bytes);
-      if (problems.length > 0) throw new ValidationError(problems);
-      return await handle(value);
-    }
-    case 'raw': {
-      const leave = options.raw_bodies.enter(ctx, route.body);
-      return await readRaw(ctx, route.body).then(handle).finally(leave);
-    }
-    case 'file':
-      return await withUpload(ctx, { ...options.uploads, parameters: Object.keys(route.query.properties) }, handle);
-    case 'list':
-      return await withList(ctx, route.body, checks.body, options.uploads.folder, handle);
-    default:
-      return await handle(undefined);
-  }
 }
 
 function clientSignal(ctx: Context): AbortSignal {
