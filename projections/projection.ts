@@ -57,7 +57,7 @@ export interface ProjectionSpec<Type extends EventType, Page, Covered extends Ca
   readonly ignores?: readonly Ignored[];
   /** Whether an event writes so much that it gets a transaction of its own. */
   isHeavy?(event: LogEvent): boolean;
-  /** Whether documents that are there may make an event heavy, by its type; in a replay there may be none. */
+  /** Whether documents that are there may make an event heavy, by its type; in a replay there may be none. Decision 198 says why. */
   mayBeHeavy?(event: LogEvent): boolean;
   /** The first of such events that is heavy. */
   findHeavy?(events: readonly LogEvent[], open: OpenCollection): Promise<LogEvent | null>;
