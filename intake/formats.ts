@@ -59,7 +59,7 @@ export const isNamedLikeList = (name: string): boolean =>
   name.includes('.') && LIST_ENDINGS.includes(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
 
 /** The usual endings of files that are read. */
-export const LIST_ENDINGS: readonly string[] = [
+const LIST_ENDINGS: readonly string[] = [
   ...Object.values(FORMATS).flatMap(({ endings }): readonly string[] => endings),
   ...WRAPPERS,
 ];

@@ -102,8 +102,6 @@ function compound(head: Buffer): IntakeError {
   return notRead(name, advice);
 }
 
-export type TextKind = 'json' | 'xml' | 'html' | 'mail' | 'folded' | 'table';
-
 /** Wiki links begin like lists in lists, templates like objects. */
 const JSON_START = /^\s*(?:\{\s*["}]|\[\s*(?:\[\s*)*(?:["\]]|\{\s*["}]|(?:-?\d[\d.eE+-]*|true|false|null)\s*,|$))/;
 const XML_START =
@@ -113,17 +111,24 @@ const NAMESPACED = /^\s*<[a-z][\w:.-]*\s[^<>]*xmlns(?::[\w-]+)?=/i;
 const HTML_START =
   /^\s*(?:<!--|<!doctype html|<!doctype netscape|<(?:html|head|body|meta|title|table|tr|td|ul|ol|li|dl|dt|div|p|a|h[1-6]|span|nav|main|section|article)[\s>])/i;
 
-/** What a text is, by its beginning. `<https://…>` begins no markup, and Markdown's `[label](…)` no JSON. */
-export function kindOfText(text: string, encoding: TextEncoding): TextKind {
-  if (JSON_START.test(text) && encoding.startsWith('utf-')) return 'json';
+/** Whether a text begins like JSON; Markdown's `[label](…)` does not. */
+export const isJson = (text: string, encoding: TextEncoding): boolean =>
+  JSON_START.test(text) && encoding.startsWith('utf-');
+
+/** Whether a text begins like XML that is no page; `<https://…>` does not. */
+export function isXml(text: string): boolean {
   const markup = withoutComments(text);
-  if (XML_START.test(markup)) return /<html[\s>]|<!doctype html/i.test(markup.slice(0, 2_000)) ? 'html' : 'xml';
-  if (HTML_START.test(text)) {
-    if (!isMarkdown(text)) return 'html';
-  } else if (NAMESPACED.test(text)) return 'xml';
-  if (/^\s*BEGIN:V(?:CALENDAR|CARD)\s/i.test(text)) return 'folded';
-  return isMail(text) ? 'mail' : 'table';
+  return XML_START.test(markup) ? !isPage(markup) : !HTML_START.test(text) && NAMESPACED.test(text);
 }
+
+/** Whether a text that is no XML begins like a page, declared as XML or not. */
+export const isHtml = (text: string): boolean =>
+  XML_START.test(withoutComments(text)) || (HTML_START.test(text) && !isMarkdown(text));
+
+const isPage = (markup: string): boolean => /<html[\s>]|<!doctype html/i.test(markup.slice(0, 2_000));
+
+/** Whether a text is a calendar or contacts. */
+export const isFolded = (text: string): boolean => /^\s*BEGIN:V(?:CALENDAR|CARD)\s/i.test(text);
 
 /** The text behind the comments at its beginning. */
 function withoutComments(text: string): string {
@@ -146,7 +151,7 @@ const HEADER =
 const MAIL_ONLY = /^(?:mime-version|content-type|content-transfer-encoding|received|return-path|message-id):/im;
 
 /** Whether a text begins with the headers of a message: at least two, one of which stands in messages alone. */
-function isMail(text: string): boolean {
+export function isMail(text: string): boolean {
   const start = text.replace(/^\s+/, '').replace(/^From \S+ .*\r?\n/, '');
   const end = start.search(/\r?\n\r?\n/);
   const head = start.slice(0, end === -1 ? 0 : end);

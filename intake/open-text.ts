@@ -1,29 +1,42 @@
 // Opens a file that is text. A format's reader, with its parser, is loaded with the first file of the format.
 
 import { IntakeError } from './errors.ts';
-import { assertText, kindOfText, type TextKind } from './known-formats.ts';
+import { assertText, isFolded, isHtml, isJson, isMail, isXml } from './known-formats.ts';
 import type { IntakeLimits } from './limits.ts';
 import { ALL_COLUMNS, type OpenedText, type OpenOptions, type Sheet } from './sheet.ts';
-import { knownEncoding } from './text-encoding.ts';
+import { knownEncoding, type TextEncoding } from './text-encoding.ts';
 import { CHUNK_BYTES, encodingOfFile, readHead, type TextFile } from './text-source.ts';
 
-const READERS: Readonly<Record<TextKind, (file: OpenedText) => Promise<Sheet>>> = {
-  json: async (file) => {
-    const [{ openJson }, { NoJson }] = await Promise.all([import('./json.ts'), import('./json-strings.ts')]);
-    try {
-      return await openJson(file);
-    } catch (error) {
-      const sheet = error instanceof NoJson ? await READERS.table(file).catch(() => null) : null;
-      if (sheet === null) throw error;
-      return sheet;
-    }
-  },
-  xml: async (file) => (await import('./feed.ts')).openFeed(file),
-  html: async (file) => (await import('./html.ts')).openHtml(file),
-  mail: async (file) => (await import('./mail.ts')).openMail(file),
-  folded: async (file) => (await import('./folded-lines.ts')).openFoldedLines(file),
-  table: async (file) => (await import('./text-sheet.ts')).openTextSheet(file),
-};
+interface TextFormat {
+  /** Whether a text is of the format, by its beginning. */
+  begins(text: string, encoding: TextEncoding): boolean;
+  open(file: OpenedText): Promise<Sheet>;
+}
+
+/** The formats of texts. The first one that fits reads the file. */
+const TEXT_FORMATS: readonly TextFormat[] = [
+  { begins: isJson, open: openJsonOrTable },
+  { begins: isXml, open: async (file) => (await import('./feed.ts')).openFeed(file) },
+  { begins: isHtml, open: async (file) => (await import('./html.ts')).openHtml(file) },
+  { begins: isFolded, open: async (file) => (await import('./folded-lines.ts')).openFoldedLines(file) },
+  { begins: isMail, open: async (file) => (await import('./mail.ts')).openMail(file) },
+  { begins: () => true, open: openTable },
+];
+
+async function openTable(file: OpenedText): Promise<Sheet> {
+  return (await import('./text-sheet.ts')).openTextSheet(file);
+}
+
+async function openJsonOrTable(file: OpenedText): Promise<Sheet> {
+  const [{ openJson }, { NoJson }] = await Promise.all([import('./json.ts'), import('./json-strings.ts')]);
+  try {
+    return await openJson(file);
+  } catch (error) {
+    const sheet = error instanceof NoJson ? await openTable(file).catch(() => null) : null;
+    if (sheet === null) throw error;
+    return sheet;
+  }
+}
 
 export async function openText(
   source: TextFile,
@@ -38,16 +51,8 @@ export async function openText(
   const takes_all = options.column === ALL_COLUMNS;
   const column = takes_all ? null : (options.column ?? null);
   const is_whole = head.length < CHUNK_BYTES;
-  return READERS[kindOfText(text, encoding)]({
-    source,
-    encoding,
-    filename,
-    head: text,
-    is_whole,
-    limits,
-    column,
-    takes_all,
-  });
+  const file = { source, encoding, filename, head: text, is_whole, limits, column, takes_all };
+  return TEXT_FORMATS.find(({ begins }) => begins(text, encoding))!.open(file);
 }
 
 function named(label: string): string {

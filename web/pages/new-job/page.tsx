@@ -85,11 +85,6 @@ function UploadProgress({ share, then }: { share: number; then: string }) {
 
 // Where the reader drops a file, picks one, or pastes a list.
 
-/** The endings that the service reads; a test compares them with its table of formats. */
-const FORMATS =
-  '.csv,.tsv,.tab,.txt,.md,.rst,.adoc,.org,.tex,.bib,.ris,.url,.ics,.vcf,.xlsx,.xlsm,.ods,.json,.jsonl,.ndjson,.har,.xml,' +
-  '.rss,.atom,.opml,.webloc,.fods,.xbel,.kml,.gpx,.html,.htm,.xhtml,.docx,.pptx,.odt,.odp,.pdf,.eml,.mbox,.mht,.mhtml,.gz,.zip';
-
 function Choose({ onChoose }: { onChoose(file: File): void }) {
   const [list, setList] = useState('');
   const id = useId();
@@ -105,7 +100,7 @@ function Choose({ onChoose }: { onChoose(file: File): void }) {
           URLs is found for you.
         </small>
         {/* It covers the card: a browser's own file input takes what is dropped on it. */}
-        <input id={id} type="file" accept={FORMATS} onChange={(event) => choose(event.currentTarget.files)} />
+        <input id={id} type="file" onChange={(event) => choose(event.currentTarget.files)} />
       </section>
       <Form class="card" onSubmit={() => onChoose(new File([list], 'pasted.txt', { type: 'text/plain' }))}>
         <Field label="Or paste a list" hint="One URL a line.">
