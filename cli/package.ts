@@ -19,16 +19,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   ops: () => ofService('cli/ops.js'),
 };
 
-/** As `engines` of the package says: npm only warns of it. */
-const LEAST_NODE = [22, 15] as const;
-
 const [name = '--help', ...words] = process.argv.slice(2);
+/** For most commands what `engines` of the package says, of which npm only warns. */
+const LEAST_NODE: readonly number[] = ['serve', 'demo', 'ops'].includes(name) ? [24] : [22, 15];
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (name === '--help' || name === '-h') process.stdout.write(USAGE);
 else if (name === '--version') process.stdout.write(`${read().version}\n`);
 else if (isOld()) {
   process.stderr.write(
-    `url-checker needs Node.js ${LEAST_NODE.join('.')} or later, and runs on ${process.versions.node}.\n`,
+    `url-checker ${name} needs Node.js ${LEAST_NODE.join('.')} or later, and runs on ${process.versions.node}.\n`,
   );
   process.exitCode = 2;
 } else if (!command) {
@@ -52,7 +51,8 @@ else if (isOld()) {
 
 function isOld(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  return major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1]);
+  const [least_major = 0, least_minor = 0] = LEAST_NODE;
+  return major < least_major || (major === least_major && minor < least_minor);
 }
 
 async function ofService(path: string): Promise<void> {

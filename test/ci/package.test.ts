@@ -71,7 +71,9 @@ test('on a Node that is too old it says so in one sentence', async (t) => {
     'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"22.14.9"}})';
   const program = join(folder, 'node_modules/url-checker/dist/cli/package.js');
   const { err } = await run(process.execPath, ['--import', old, program, 'check', 'https://a.example/'], { code: 2 });
-  t.is(err, 'url-checker needs Node.js 22.15 or later, and runs on 22.14.9.\n');
+  t.is(err, 'url-checker check needs Node.js 22.15 or later, and runs on 22.14.9.\n');
+  const serve = await run(process.execPath, ['--import', old, program, 'serve'], { code: 2 });
+  t.is(serve.err, 'url-checker serve needs Node.js 24 or later, and runs on 22.14.9.\n');
 });
 
 test('where it cannot be written, one sentence says so', async (t) => {
