@@ -9,6 +9,9 @@ const USAGE = `usage: url-checker COMMAND [OPTIONS]
   mcp              serve an assistant over standard input and output: url-checker mcp --help
   serve            run the service; its settings are environment variables
   demo             run the service with a sample website, and check a file
+  token            print a token, or with --link a link that signs a browser in
+  backup COMMAND   make, verify and restore backups
+  erase            erase a user
   ops COMMAND      the operators' commands: url-checker ops --help
 `;
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -16,12 +19,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
   mcp: () => import('./mcp.ts'),
   serve: () => ofService('main.js'),
   demo: () => ofService('cli/demo.js'),
+  token: () => ofService('cli/token.js'),
+  backup: () => ofService('cli/backup.js'),
+  erase: () => ofService('cli/erase.js'),
   ops: () => ofService('cli/ops.js'),
 };
 
 const [name = '--help', ...words] = process.argv.slice(2);
 /** For most commands what `engines` of the package says, of which npm only warns. */
-const LEAST_NODE: readonly number[] = ['serve', 'demo', 'ops'].includes(name) ? [24] : [22, 15];
+const LEAST_NODE: readonly number[] = ['check', 'mcp'].includes(name) ? [22, 15] : [24];
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (name === '--help' || name === '-h') process.stdout.write(USAGE);
 else if (name === '--version') process.stdout.write(`${read().version}\n`);

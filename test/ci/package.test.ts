@@ -1,6 +1,6 @@
 // The npm package, from its tarball in an empty folder: it installs alone and small, checks, has types, and says what the service needs.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -74,6 +74,18 @@ test('on a Node that is too old it says so in one sentence', async (t) => {
   t.is(err, 'url-checker check needs Node.js 22.15 or later, and runs on 22.14.9.\n');
   const serve = await run(process.execPath, ['--import', old, program, 'serve'], { code: 2 });
   t.is(serve.err, 'url-checker serve needs Node.js 24 or later, and runs on 22.14.9.\n');
+});
+
+test('with the packages of the service, the command that its console names signs in', async (t) => {
+  const served = join(folder, 'served/app/node_modules/url-checker');
+  await cp(join(folder, 'node_modules/url-checker'), served, { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'served/node_modules'));
+  const program = `import { linkCommand } from '${served}/service/http/console/link-command.js';
+    console.log(linkCommand('/srv/data', 'http://127.0.0.1:8080'));`;
+  const { out } = await run(process.execPath, ['--input-type=module', '--eval', program], {});
+  const [, words] = /^DATA_DIR=\/srv\/data npx url-checker (token .*--link)\n$/.exec(out) ?? [];
+  const link = await run(process.execPath, [join(served, 'dist/cli/package.js'), ...(words ?? out).split(' ')], {});
+  t.regex(link.out, /^http:\/\/127\.0\.0\.1:8080\/console\/sign-in#eyJ\S+\n$/);
 });
 
 test('where it cannot be written, one sentence says so', async (t) => {
