@@ -172,8 +172,9 @@ function verdictsOf(csv: string): Map<string, string> {
 
 async function ofCheck({ folder, list, env }: Surroundings): Promise<Outcome> {
   const out = join(folder, 'check.csv');
-  const check = join(import.meta.dirname, '../cli/check.ts');
-  const args = [check, list, '-q', '-o', out, '--fail-on', 'none'];
+  // As `npm run check` starts it: a cache of compiled modules halves what a start costs.
+  const at = (name: string) => join(import.meta.dirname, '..', name);
+  const args = ['--import', at('boot.js'), at('cli/check.ts'), list, '-q', '-o', out, '--fail-on', 'none'];
   const ran = await runProgram(process.execPath, args, {
     ...env,
     ...(await environmentOfStart()),
