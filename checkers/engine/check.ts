@@ -5,14 +5,14 @@ import type { EarlierAttempt, ErrorCode, Outcome, Verdict } from '../../events/c
 import { isTemporaryError, isTemporaryStatus } from '../../events/findings.ts';
 import { decodeBody, decodeText, looksLikeHtml, MAX_HTML_BYTES, mayBeHtml } from './body.ts';
 import type { OriginFailure } from './circuits.ts';
-import { CookieJar } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
 import { fingerprint, type PageMemory } from './fingerprints.ts';
 import { firstOf } from './headers.ts';
 import { readSigns, type Sketch, sketch } from './html.ts';
 import { refreshOf } from './meta-refresh.ts';
 import { MARKS_BYTES, protectionOf } from './protection.ts';
-import { hopKey, isRedirect, locationOf, MAX_CHAIN_CHARS, MAX_REDIRECTS, nextHop, pathOf } from './redirects.ts';
+import { RedirectChain } from './redirect-chain.ts';
+import { isRedirect, locationOf, nextHop, pathOf } from './redirects.ts';
 import { parseRetryAfter, retryDelay } from './retries.ts';
 import type { Lane, Task } from './scheduler.ts';
 import { isSoft, needsProbe, type ProbeVerdict, suspicionOf } from './soft-404.ts';
@@ -70,11 +70,8 @@ export class Check implements Task {
   deadline = 0;
   #paused_at = -1;
 
-  #chain: string[] = [];
-  #chain_statuses: number[] = [];
-  #chain_chars = 0;
-  #seen: Set<string> | null = null;
-  #jar: CookieJar | null = null;
+  /** The redirects of this attempt; null before the first one. */
+  #redirects: RedirectChain | null = null;
 
   // The last response of this attempt.
   #status: number | null = null;
@@ -190,11 +187,11 @@ export class Check implements Task {
   /** The outcome of the last answer, given the verdict of its folder's probe. */
   conclude(probe: ProbeVerdict): Outcome {
     const status = this.#status!;
-    if (this.#isAccepted) return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
+    if (this.#isAccepted) return this.#outcome(this.#isRedirected ? 'redirected' : 'ok', false, null);
     if (this.#protection !== null) return this.#outcome('blocked', status >= 400, null);
     if (status >= 400) return this.#outcome('broken', true, null);
     if (status < 300 && isSoft(this.#points, probe, this.#work_points)) return this.#outcome('soft_404', false, null);
-    return this.#outcome(this.#chain.length > 0 ? 'redirected' : 'ok', false, null);
+    return this.#outcome(this.#isRedirected ? 'redirected' : 'ok', false, null);
   }
 
   /** The outcome of a URL whose origin's circuit is open: the failure of the trials decides it. */
@@ -210,21 +207,10 @@ export class Check implements Task {
   #follow(headers: IncomingHttpHeaders): Step {
     const next = nextHop(this.current, locationOf(headers));
     if (!next.ok) return this.#failed(next.code);
-    const set_cookie = headers['set-cookie'] as string | string[] | undefined;
-    if (set_cookie !== undefined) {
-      this.#jar ??= new CookieJar();
-      this.#jar.store(this.current, set_cookie, this.#rules.wall(), firstOf(headers, 'date'));
-    }
-    const cookie = this.#jar?.header(next.url, this.#rules.wall()) ?? null;
-    this.#seen ??= new Set([hopKey(this.current, null)]);
-    this.#seen.add(hopKey(next.url, cookie));
-    const is_long = this.#chain.length >= MAX_REDIRECTS || this.#chain_chars > MAX_CHAIN_CHARS;
-    // A request that comes back may be answered otherwise, since servers count, so only the end of a chain tells whether it is a loop.
-    if (is_long) return this.#failed(this.#seen.size < this.#chain.length + 2 ? 'redirect_loop' : 'too_many_redirects');
-    this.#chain.push(next.url.href);
-    this.#chain_statuses.push(this.#status!);
-    this.#chain_chars += next.url.href.length;
-    this.#goTo(next.url, cookie);
+    this.#redirects ??= new RedirectChain(this.current);
+    const followed = this.#redirects.follow(this.current, next.url, this.#status!, headers, this.#rules.wall());
+    if (typeof followed === 'string') return this.#failed(followed);
+    this.#goTo(next.url, followed.cookie);
     return 'hop';
   }
 
@@ -255,6 +241,10 @@ export class Check implements Task {
     return true;
   }
 
+  get #isRedirected(): boolean {
+    return (this.#redirects?.urls.length ?? 0) > 0;
+  }
+
   get #isAccepted(): boolean {
     return this.granted?.accepts.has(this.#status!) === true;
   }
@@ -274,11 +264,7 @@ export class Check implements Task {
     if (this.#proxy_id !== null) earlier.proxy_id = this.#proxy_id;
     (this.#earlier ??= []).push(earlier);
     this.#goTo(this.first, null);
-    this.#chain = [];
-    this.#chain_statuses = [];
-    this.#chain_chars = 0;
-    this.#seen = null;
-    this.#jar = null;
+    this.#redirects = null;
     this.#status = null;
     this.#final = null;
     this.#response_time_ms = null;
@@ -302,7 +288,7 @@ export class Check implements Task {
       final_url: this.#final === null ? null : this.#final.href,
       is_broken,
       is_soft_404: verdict === 'soft_404',
-      redirect_chain: this.#chain,
+      redirect_chain: this.#redirects?.urls ?? [],
       response_time_ms: this.#response_time_ms,
       content_type: this.#content_type,
       error_code,
@@ -310,7 +296,7 @@ export class Check implements Task {
       protection: this.#protection,
       attempts: this.#attempts,
     };
-    if (this.#chain.length > 0) outcome.redirect_statuses = this.#chain_statuses;
+    if (this.#isRedirected) outcome.redirect_statuses = this.#redirects!.statuses;
     if (this.#attempts > 1) outcome.tried_ms = Math.max(0, Math.round(this.#ended_at - this.#first_at));
     if (this.#tls_detail !== null) outcome.tls_detail = this.#tls_detail;
     if (this.#by_circuit) outcome.by_circuit = true;
