@@ -1,5 +1,5 @@
 // Tells a text in which none of many expressions can match, by one look at each of its characters. Nearly every text is such, and to
-// search it for one expression after the other costs ten times as much.
+// search it for one expression after the other costs ten times as much. Decision 191 says why.
 import assert from 'node:assert';
 
 /** A needle: what stands in each text that an alternative of an expression matches, whatever the case of its letters. */
@@ -43,7 +43,7 @@ const LONG_ESCAPE = /\\[xucpPk1-9]/;
 
 /**
  * The rarest needle of each alternative of an expression, in lower case.
- * @example needlesOf(/error code: \d|<title>(?:Just|Wait)/i) // ['code: ', '<title']
+ * @example needlesOf(/error code: \d|<title>(?:Just|Wait)/i) // [' code:', '<title']
  */
 export function needlesOf({ source }: RegExp): string[] {
   assert(!LONG_ESCAPE.test(source), source);
