@@ -37,7 +37,7 @@ type Personal = keyof typeof PERSONAL;
  */
 export const kept = (bytes: string, until: string, personal: Personal) => ({ kept: { bytes, until }, personal });
 
-/** A collection that a projection makes of the log. */
+/** A collection that a projection makes of the log. Decision 199 says why it has all of this. */
 export interface ReadModelSpec<T extends Document> extends CollectionSpec<T>, Readonly<ReturnType<typeof kept>> {}
 
 /** A read model whose documents are read by their ids. */

@@ -1,5 +1,6 @@
 // The signed heads of the ledger's Merkle tree, and proofs from it.
 
+import { consistencyPath, EMPTY_ROOT, inclusionPath, joined, type Leaves, subtreesOf } from '../../audit/merkle.ts';
 import { type CreditsEvent, hashedEntry } from '../../events/credits.ts';
 import type { RecordedEvent } from '../../events/event-store.ts';
 import { inWords, Type } from '../../events/schema.ts';
@@ -7,20 +8,22 @@ import { creditsStream } from '../../events/streams.ts';
 import {
   type HeadDocument,
   indexOfLeaf,
+  type LeafDocument,
   leafEntry,
+  leafId,
   ledgerHeads,
   ledgerLeaves,
   ledgerTree,
   TREE_ID,
 } from '../../readmodels/ledger-tree.ts';
 import { pageOf } from '../../readmodels/pages.ts';
+import type { LiveCollection } from '../../readmodels/read-models.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError } from '../frame/errors.ts';
 import { anError, asThrown, routeOf } from '../frame/route.ts';
 import { listOf, listReply, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
-import { openLedgerProofs } from './ledger-proofs.ts';
 
 const wire = ({ read, log }: Parts) => {
   const collections = read({ leaves: ledgerLeaves, tree: ledgerTree, heads: ledgerHeads });
@@ -224,3 +227,35 @@ const hashedOf = (entry: RecordedEvent, before: RecordedEvent | undefined) =>
   hashedEntry((before as unknown as CreditsEvent | undefined)?.data.hash ?? '', entry);
 
 export const group = groupOf(wire, [listHeads, consistency, inclusion]);
+
+// Proofs of the ledger's Merkle tree, from the nodes that the read model keeps.
+
+/** The hash over each of these ranges of leaves, which the tree must have. One read of at most some thousand documents. */
+async function hashesOf(
+  leaves: Pick<LiveCollection<LeafDocument>, 'getMany'>,
+  ranges: readonly Leaves[],
+): Promise<Buffer[]> {
+  const subtrees = ranges.map(subtreesOf);
+  const lastOf = ({ height, nth }: { height: number; nth: number }) => leafId((nth + 1) * 2 ** height - 1);
+  const found = await leaves.getMany([...new Set(subtrees.flat().map(lastOf))]);
+  const by_id = new Map(found.map((leaf) => [leaf._id, leaf]));
+  return subtrees.map((each) =>
+    joined(each.map((subtree) => Buffer.from(by_id.get(lastOf(subtree))!.hashes[subtree.height]!, 'hex'))),
+  );
+}
+
+interface LedgerProofs {
+  /** In hex. */
+  root(size: number): Promise<string>;
+  inclusion(index: number, size: number): Promise<string[]>;
+  consistency(first: number, size: number): Promise<string[]>;
+}
+
+export function openLedgerProofs(leaves: Pick<LiveCollection<LeafDocument>, 'getMany'>): LedgerProofs {
+  const hex = async (ranges: readonly Leaves[]) => (await hashesOf(leaves, ranges)).map((each) => each.toString('hex'));
+  return {
+    root: async (size) => (size === 0 ? EMPTY_ROOT.toString('hex') : (await hex([{ from: 0, to: size }]))[0]!),
+    inclusion: (index, size) => hex(inclusionPath(index, size)),
+    consistency: (first, size) => hex(consistencyPath(first, size)),
+  };
+}

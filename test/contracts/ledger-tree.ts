@@ -2,7 +2,7 @@
 import type { TestFn } from 'ava';
 import { proveConsistency, proveInclusion } from '../../audit/proofs.ts';
 import { sourceOfLog } from '../../audit/source.ts';
-import { openLedgerProofs } from '../../http/ledger/ledger-proofs.ts';
+import { openLedgerProofs } from '../../http/ledger/heads.ts';
 import { ledgerTreeProjection } from '../../projections/billing/ledger-tree.ts';
 import { ledgerLeaves, ledgerTree, TREE_ID } from '../../readmodels/ledger-tree.ts';
 import { requestRebuild } from '../../readmodels/projection-state.ts';

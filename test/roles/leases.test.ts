@@ -4,8 +4,7 @@ import { mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import { whileHeld } from '../../roles/holding.ts';
-import { type LeaseStore, openLeases } from '../../roles/leases.ts';
-import { hasEnded, type ProcessIdentity, thisProcess } from '../../roles/this-process.ts';
+import { hasEnded, type LeaseStore, openLeases, type ProcessIdentity, thisProcess } from '../../roles/leases.ts';
 import { until } from '../support/behind.ts';
 import { openTestStores } from '../support/stores.ts';
 

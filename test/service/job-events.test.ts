@@ -3,7 +3,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { STREAM_LIMITS } from '../../http/frame/answers/event-streams.ts';
-import { EVENT_ID, isAfter } from '../../http/jobs/job-event-stream.ts';
+import { EVENT_ID, isAfter } from '../../http/jobs/job-events.ts';
 import { until } from '../support/behind.ts';
 import { startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { openSite, page, type Site } from '../support/sites.ts';

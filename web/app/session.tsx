@@ -1,8 +1,7 @@
 // Who is signed in. The session is a cookie that no script can read; the console knows only the profile.
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect } from 'preact/hooks';
-import { type AnswerOf, ask, signedOut } from '../api/ask.ts';
-import { type Answer, useAnswer, useEvery } from '../api/use-answer.ts';
+import { type Answer, type AnswerOf, ask, signedOut, useAnswer, useEvery } from '../api/ask.ts';
 import { to } from './address.ts';
 
 export type Profile = AnswerOf<'GET /users/me'>;

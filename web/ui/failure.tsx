@@ -1,8 +1,7 @@
 // In the place of an answer: a failure in words, with the request's id for whoever looks into the log, or what to do next.
 
 import type { ComponentChildren } from 'preact';
-import type { ApiError } from '../api/ask.ts';
-import type { Answer } from '../api/use-answer.ts';
+import type { Answer, ApiError } from '../api/ask.ts';
 
 interface FailureProps {
   of: Pick<Answer<unknown>, 'error' | 'value' | 'again'>;

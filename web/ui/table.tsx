@@ -1,7 +1,6 @@
 // Tables, and the lists that they are pages of: their order and their page are in the address.
 import type { ComponentChildren } from 'preact';
-import type { AnswerOf, Given, Operation } from '../api/ask.ts';
-import { type Answer, useAnswer } from '../api/use-answer.ts';
+import { type Answer, type AnswerOf, type Given, type Operation, useAnswer } from '../api/ask.ts';
 import { to, useAddress } from '../app/address.ts';
 import { Failure } from './failure.tsx';
 import { grouped } from './values.tsx';

@@ -3,8 +3,16 @@ import test from 'ava';
 import { openEventStreams } from '../../../http/frame/answers/event-streams.ts';
 import type { Caller, RouteRequest } from '../../../http/frame/route.ts';
 import type { InFlight } from '../../../http/jobs/in-flight.ts';
-import { EVENT_ID, eventId, isAfter, isOver, jobEvent, openJobStates } from '../../../http/jobs/job-event-stream.ts';
-import { type Deps, events } from '../../../http/jobs/job-events.ts';
+import {
+  type Deps,
+  EVENT_ID,
+  eventId,
+  events,
+  isAfter,
+  isOver,
+  jobEvent,
+  openJobStates,
+} from '../../../http/jobs/job-events.ts';
 import { jobStatusView } from '../../../http/jobs/job-view.ts';
 import type { Follower } from '../../../http/jobs/job-watch.ts';
 import type { JobDocument } from '../../../readmodels/jobs/jobs.ts';

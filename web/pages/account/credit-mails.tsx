@@ -1,7 +1,6 @@
 // Which mails about credits the user gets.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../api/ask.ts';
 import { say, sayFailure, useAction } from '../../ui/actions.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Check, Form, TextField } from '../../ui/form.tsx';

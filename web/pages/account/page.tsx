@@ -1,7 +1,6 @@
 // The account: what can be spent, where it comes from, how much of the limits is used, and every change of the balance.
 import { useEffect, useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../api/ask.ts';
 import { to, useAddress } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
 import { type Profile, useMe, useSession } from '../../app/session.tsx';

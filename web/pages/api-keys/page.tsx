@@ -1,7 +1,6 @@
 // The API keys: make one, which is shown once, and revoke those that are no longer needed.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../api/ask.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { say, useAction } from '../../ui/actions.tsx';
 import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';

@@ -1,7 +1,6 @@
 // What can be bought: packages of credits, and plans. The payment provider takes the money on a page of its own and leads back.
 
-import { type AnswerOf, ask, type Given } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, type Given, useAnswer } from '../../api/ask.ts';
 import { to, useAddress } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
 import { type Profile, useMe } from '../../app/session.tsx';

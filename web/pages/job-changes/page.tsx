@@ -1,8 +1,7 @@
 // What changed since an earlier job of the same list: what broke, what healed, what moved. The earlier job is in the address.
 
 import { useState } from 'preact/hooks';
-import type { AnswerOf } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, useAnswer } from '../../api/ask.ts';
 import { type PageProps, to, useAddress } from '../../app/address.ts';
 import { useMe } from '../../app/session.tsx';
 import { Empty, Failure } from '../../ui/failure.tsx';

@@ -1,6 +1,5 @@
 // The filters of results, as the service has them. They are in the address.
-import type { Given } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type Given, useAnswer } from '../../api/ask.ts';
 import { setQuery, useAddress } from '../../app/address.ts';
 import { ANY, Check, SelectField, TextField } from '../../ui/form.tsx';
 import { namesOf } from '../../ui/names.ts';

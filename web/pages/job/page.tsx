@@ -1,7 +1,6 @@
 // A job: how far it is, what was found, and every result. It follows the job while it works.
 
-import type { AnswerOf } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, useAnswer } from '../../api/ask.ts';
 import { type PageProps, to, useAddress } from '../../app/address.ts';
 import { SELLS } from '../../app/selling.ts';
 import { Empty, Failure } from '../../ui/failure.tsx';

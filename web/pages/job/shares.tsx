@@ -1,7 +1,6 @@
 // Public links to a job's results: make one, copy it, revoke it.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../api/ask.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Confirm, Dialog, DialogFooter } from '../../ui/dialog.tsx';
 import { Failure, Refusal } from '../../ui/failure.tsx';

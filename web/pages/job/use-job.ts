@@ -1,7 +1,6 @@
 // A job as it is now: the first answer, then the service's events, and how fast it goes.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type AnswerOf, urlOf } from '../../api/ask.ts';
-import { type Answer, useAnswer } from '../../api/use-answer.ts';
+import { type Answer, type AnswerOf, urlOf, useAnswer } from '../../api/ask.ts';
 
 export type Job = AnswerOf<'GET /jobs/{job_id}'>;
 

@@ -1,6 +1,5 @@
 // The list of your jobs, the newest first.
-import type { AnswerOf } from '../../api/ask.ts';
-import { useEvery } from '../../api/use-answer.ts';
+import { type AnswerOf, useEvery } from '../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../app/address.ts';
 import { useMe } from '../../app/session.tsx';
 import { Empty } from '../../ui/failure.tsx';

@@ -1,7 +1,6 @@
 // The browsers that are signed in as the user: one is signed out from here, or all of them.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../api/ask.ts';
 import { to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { say } from '../../ui/actions.tsx';

@@ -1,7 +1,6 @@
 // The log of an endpoint's deliveries, the newest first. One opens to what was sent and what was answered.
 import { useState } from 'preact/hooks';
-import { ask } from '../../api/ask.ts';
-import type { Answer } from '../../api/use-answer.ts';
+import { type Answer, ask } from '../../api/ask.ts';
 import { to } from '../../app/address.ts';
 import { say, useAction } from '../../ui/actions.tsx';
 import { Dialog, DialogFooter } from '../../ui/dialog.tsx';

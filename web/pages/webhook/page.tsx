@@ -1,8 +1,7 @@
 // A webhook endpoint: what was sent to it and what it answered, a test, a new secret.
 
 import { useState } from 'preact/hooks';
-import { ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { ask, useAnswer } from '../../api/ask.ts';
 import { go, type PageProps, to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { say, sayFailure, useAction } from '../../ui/actions.tsx';

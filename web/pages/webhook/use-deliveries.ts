@@ -1,7 +1,6 @@
 // A page of the deliveries to an endpoint, kept current while one of them is under way.
 import { useEffect } from 'preact/hooks';
-import type { AnswerOf } from '../../api/ask.ts';
-import { type Answer, useEvery } from '../../api/use-answer.ts';
+import { type Answer, type AnswerOf, useEvery } from '../../api/ask.ts';
 import { useList } from '../../ui/table.tsx';
 
 export type DeliveryPage = AnswerOf<'GET /webhooks/endpoints/{id}/deliveries'>;

@@ -1,7 +1,6 @@
 // The webhook endpoints: your URLs that are told when a job ends or stops.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../api/ask.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../api/ask.ts';
 import { to } from '../../app/address.ts';
 import { AccountTabs } from '../../ui/account-tabs.tsx';
 import { useAction } from '../../ui/actions.tsx';

@@ -5,8 +5,8 @@ import { Empty } from '../../../ui/failure.tsx';
 import { Check, TextField } from '../../../ui/form.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
 import { AdminPage } from '../areas.tsx';
+import { UserLink } from '../badges.tsx';
 import { TRAIL, words } from '../trail.tsx';
-import { UserLink } from '../user-badges.tsx';
 
 type Entry = AnswerOf<'GET /admin/audit-trail'>['items'][number];
 

@@ -1,7 +1,6 @@
 // The blocklist: whether it has a domain, its entries, and what changes them.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../../api/ask.ts';
 import { useAddress } from '../../../app/address.ts';
 import { say, sayFailure } from '../../../ui/actions.tsx';
 import { Empty, Failure } from '../../../ui/failure.tsx';
@@ -9,8 +8,8 @@ import { SearchField, searchIn } from '../../../ui/form.tsx';
 import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
+import { DomainLink } from '../badges.tsx';
 import { BlockDialog } from '../block-dialog.tsx';
-import { DomainLink } from '../domain-badges.tsx';
 
 type Entry = AnswerOf<'GET /domains/blocked'>['items'][number];
 

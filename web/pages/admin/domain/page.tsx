@@ -1,7 +1,6 @@
 // A domain: what the checks of its URLs found, over all jobs, and whether the blocklist has it.
 import { useState } from 'preact/hooks';
-import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type AnswerOf, useAnswer } from '../../../api/ask.ts';
 import { type PageProps, to } from '../../../app/address.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures, ShareBar } from '../../../ui/figures.tsx';
@@ -9,8 +8,8 @@ import { type Column, TableSection } from '../../../ui/table.tsx';
 import { grouped, percent, shareOf, span, Time } from '../../../ui/values.tsx';
 import { VERDICTS } from '../../../ui/verdicts.ts';
 import { Areas } from '../areas.tsx';
+import { DomainBadges } from '../badges.tsx';
 import { BlockDialog } from '../block-dialog.tsx';
-import { DomainBadges } from '../domain-badges.tsx';
 
 type Breakdown = AnswerOf<'GET /domains/breakdown'>;
 type Status = Breakdown['status_codes'][number];

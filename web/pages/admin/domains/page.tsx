@@ -6,7 +6,7 @@ import { Form, SelectField, TextField } from '../../../ui/form.tsx';
 import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
 import { grouped, shareOf, span, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
-import { DomainBadges, DomainLink, domainPath } from '../domain-badges.tsx';
+import { DomainBadges, DomainLink, domainPath } from '../badges.tsx';
 
 type Domain = AnswerOf<'GET /domains/health'>['items'][number];
 

@@ -1,8 +1,7 @@
 // How users, their jobs and what they check grow, day by day, with what administrators noted about the days.
 
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../../api/ask.ts';
 import { say, sayFailure, useAction } from '../../../ui/actions.tsx';
 import { Failure, Refusal } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';

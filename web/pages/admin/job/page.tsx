@@ -1,11 +1,11 @@
 // One job of any user: what became of it, and the ways to its owner and its attempts.
-import { useAnswer } from '../../../api/use-answer.ts';
+import { useAnswer } from '../../../api/ask.ts';
 import { type PageProps, to } from '../../../app/address.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
 import { Time } from '../../../ui/values.tsx';
 import { Areas } from '../areas.tsx';
-import { UserLink } from '../user-badges.tsx';
+import { UserLink } from '../badges.tsx';
 
 export function Page({ params }: PageProps) {
   const job = useAnswer('GET /admin/jobs/{job_id}', { job_id: params.job_id! });

@@ -7,7 +7,7 @@ import { JobProgress, JobStatus } from '../../../ui/job-status.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
 import { grouped, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
-import { UserLink } from '../user-badges.tsx';
+import { UserLink } from '../badges.tsx';
 
 type Job = AnswerOf<'GET /admin/jobs'>['items'][number];
 type Status = Given<'GET /admin/jobs'>['status'];

@@ -1,6 +1,5 @@
 // The filters of the worker log: those of the API, each in the address.
-import type { Given } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type Given, useAnswer } from '../../../api/ask.ts';
 import { setQuery, useAddress } from '../../../app/address.ts';
 import { ANY, Check, SelectField, TextField } from '../../../ui/form.tsx';
 import { grouped } from '../../../ui/values.tsx';

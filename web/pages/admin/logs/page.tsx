@@ -2,8 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer, useEvery } from '../../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer, useEvery } from '../../../api/ask.ts';
 import { setQuery, to, useAddress } from '../../../app/address.ts';
 import { say } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';

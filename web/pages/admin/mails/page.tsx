@@ -8,8 +8,8 @@ import { Form, TextField } from '../../../ui/form.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
 import { Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
+import { UserLink } from '../badges.tsx';
 import { words } from '../trail.tsx';
-import { UserLink } from '../user-badges.tsx';
 
 type Mail = AnswerOf<'GET /admin/mails'>['items'][number];
 const STATUSES = ['due', 'sent', 'dropped'] as const;

@@ -1,7 +1,6 @@
 // Maintenance mode and backups: what an administrator turns on and makes before a risky change.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer, useEvery } from '../../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer, useEvery } from '../../../api/ask.ts';
 import { say, useAction } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Empty, Failure, Refusal } from '../../../ui/failure.tsx';

@@ -8,8 +8,8 @@ import { Check, TextField } from '../../../ui/form.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
 import { money, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
+import { UserLink } from '../badges.tsx';
 import { words } from '../trail.tsx';
-import { UserLink } from '../user-badges.tsx';
 
 type Issue = AnswerOf<'GET /admin/payment-issues'>['items'][number];
 

@@ -6,8 +6,8 @@ import { LineChart } from '../../../ui/line-chart.tsx';
 import { type Column, Pager, Table, useList } from '../../../ui/table.tsx';
 import { counted, grouped, shareOf, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
+import { UserLink } from '../badges.tsx';
 import { Periods, usePeriod } from '../period.tsx';
-import { UserLink } from '../user-badges.tsx';
 
 type Paywall = AnswerOf<'GET /admin/paywall-users'>;
 

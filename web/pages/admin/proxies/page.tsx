@@ -1,6 +1,5 @@
 // The pool of proxies: how it does as a whole, each proxy, and the domains that one has trouble with. The provider's list says which there are.
-import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer } from '../../../api/ask.ts';
 import { to, useAddress } from '../../../app/address.ts';
 import { say, useAction } from '../../../ui/actions.tsx';
 import { Empty, Failure, Refusal } from '../../../ui/failure.tsx';

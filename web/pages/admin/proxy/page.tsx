@@ -6,7 +6,7 @@ import { SearchField, searchIn } from '../../../ui/form.tsx';
 import { type Column, List, useList } from '../../../ui/table.tsx';
 import { grouped, Time } from '../../../ui/values.tsx';
 import { Areas } from '../areas.tsx';
-import { DomainLink } from '../domain-badges.tsx';
+import { DomainLink } from '../badges.tsx';
 
 type Domain = AnswerOf<'GET /proxies/{proxy_id}/blocked-domains'>['items'][number];
 

@@ -1,6 +1,5 @@
 // Who comes back: the users of each month as a heat map, the average of the last year, and how far users go.
-import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type AnswerOf, useAnswer } from '../../../api/ask.ts';
 import { Empty, Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { type Column, Table } from '../../../ui/table.tsx';

@@ -1,6 +1,5 @@
 // The money of some days: recurring revenue and what moved it, payments and refunds. Other currencies stand beside; nothing is converted.
-import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { type AnswerOf, useAnswer } from '../../../api/ask.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { LineChart } from '../../../ui/line-chart.tsx';

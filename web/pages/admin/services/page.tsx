@@ -1,6 +1,5 @@
 // What the service consists of now: what works, what waits, what lags, and its read models, which can be rebuilt.
-import type { AnswerOf } from '../../../api/ask.ts';
-import { useAnswer, useEvery } from '../../../api/use-answer.ts';
+import { type AnswerOf, useAnswer, useEvery } from '../../../api/ask.ts';
 import { Failure } from '../../../ui/failure.tsx';
 import { Figure, Figures } from '../../../ui/figures.tsx';
 import { type Column, Table } from '../../../ui/table.tsx';

@@ -1,7 +1,6 @@
 // The read models: how far each is behind the log, and making one anew while it is read.
 import { useState } from 'preact/hooks';
-import { type AnswerOf, ask } from '../../../api/ask.ts';
-import { useAnswer, useEvery } from '../../../api/use-answer.ts';
+import { type AnswerOf, ask, useAnswer, useEvery } from '../../../api/ask.ts';
 import { say } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { Failure } from '../../../ui/failure.tsx';

@@ -1,8 +1,7 @@
 // A user: plan, credits, what happened last, and what an administrator may change.
 
 import { useState } from 'preact/hooks';
-import { ask } from '../../../api/ask.ts';
-import { useAnswer } from '../../../api/use-answer.ts';
+import { ask, useAnswer } from '../../../api/ask.ts';
 import { type PageProps, to } from '../../../app/address.ts';
 import { say, sayFailure, useAction } from '../../../ui/actions.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
@@ -15,9 +14,9 @@ import { SESSION_COLUMNS } from '../../../ui/session-columns.tsx';
 import { type Column, TableSection } from '../../../ui/table.tsx';
 import { counted, grouped, Time } from '../../../ui/values.tsx';
 import { Areas } from '../areas.tsx';
+import { Badges } from '../badges.tsx';
 import { Periods, usePeriod } from '../period.tsx';
 import { TRAIL, words } from '../trail.tsx';
-import { Badges } from '../user-badges.tsx';
 import { Changes } from './changes.tsx';
 import { Jobs } from './jobs.tsx';
 import type { User } from './user.ts';

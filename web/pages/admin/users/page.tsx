@@ -10,8 +10,8 @@ import { namesOf } from '../../../ui/names.ts';
 import { type Column, List, type SortBy, useList, useSort } from '../../../ui/table.tsx';
 import { grouped, Time } from '../../../ui/values.tsx';
 import { AdminPage } from '../areas.tsx';
+import { Badges, UserLink } from '../badges.tsx';
 import { Grant } from '../grant.tsx';
-import { Badges, UserLink } from '../user-badges.tsx';
 
 type User = AnswerOf<'GET /admin/users'>['items'][number];
 type Kind = Exclude<Given<'GET /admin/users'>['filter_type'], 'all' | undefined>;
