@@ -30,10 +30,11 @@ export interface Faults {
   current(): string;
 }
 
-/** `late` hears of a fault after which the service stands still for too long, and `untold` of one that nobody is told of. */
+/** `late` hears of a fault after which the service stands still for too long, `untold` of one that nobody is told of, `measured` of each that came alone. */
 export interface Judges {
   late(what: string): void;
   untold(what: string): void;
+  measured(one: Measured): void;
 }
 
 /** `only`: the kinds that are drawn; empty: all. */
@@ -84,7 +85,9 @@ export function openFaults(
     // What was submitted before goes on too.
     const is_back = (await canary.sings(2 * fault.back_ms)) && (await canary.done(before, 2 * fault.back_ms));
     const back_ms = fairNow() - ended;
-    measured.push({ kind: fault.kind, back_ms, most_ms: fault.back_ms, told_ms });
+    const one = { kind: fault.kind, back_ms, most_ms: fault.back_ms, told_ms };
+    measured.push(one);
+    judges.measured(one);
     if (!is_back || back_ms > fault.back_ms) {
       const took = is_back ? `${Math.round(back_ms / 1000)} s` : `more than ${Math.round(back_ms / 1000)} s`;
       judges.late(

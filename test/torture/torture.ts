@@ -96,7 +96,12 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
         violated: (what) => about('every role stops cleanly').broken.push(what),
       },
       canary,
-      { late: (what) => late.broken.push(what), untold: (what) => untold.broken.push(what) },
+      {
+        late: (what) => late.broken.push(what),
+        untold: (what) => untold.broken.push(what),
+        measured: ({ kind, back_ms, told_ms }) =>
+          say(`  ${name}: ${kind}: told ${inSeconds(told_ms)}, normal after ${inSeconds(back_ms)} s`),
+      },
       only,
     );
     current = faults.current;
@@ -224,12 +229,13 @@ function count(
   for (const [kind, times] of faults) counts.set(`fault: ${kind}`, times);
 }
 
+const inSeconds = (ms: number | null) => (ms === null ? '-' : (ms / 1000).toFixed(1));
+
 /** The faults that came alone: seconds by the fair clock, the longest of several. */
 function tableOf(measured: readonly Measured[]): string[] {
-  const seconds = (ms: number | null) => (ms === null ? '-' : (ms / 1000).toFixed(1));
   return [...Map.groupBy(measured, ({ kind }) => kind)].map(([kind, times]) => {
     const most = (of: (one: Measured) => number | null) =>
-      seconds(times.reduce<number | null>((max, one) => (of(one) === null ? max : Math.max(max ?? 0, of(one)!)), null));
+      inSeconds(times.reduce<number | null>((max, one) => (of(one) === null ? max : Math.max(max ?? 0, of(one)!)), null));
     return `  | ${kind} | ${times.length} | ${most((one) => one.told_ms)} | ${most((one) => one.back_ms)} | ${times[0]!.most_ms / 1000} |`;
   });
 }
