@@ -8,29 +8,15 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { COPIED_TABLES, openCopy } from '../../analysis/copy.ts';
 import { type Database, openDatabase } from '../../analysis/duckdb.ts';
-import { sourceOfLog } from '../../analysis/event-source.ts';
-import { openQuery } from '../../analysis/query.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { fillAnalysed } from '../support/analysed-log.ts';
 import { fillLedger } from '../support/audited-ledger.ts';
+import { rowsIn, tablesOfLog } from '../support/copied-rows.ts';
 import { folder } from '../support/filled-log.ts';
 
-const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
-
-async function rowsIn(rows: AsyncIterable<readonly (readonly unknown[])[]>): Promise<string[]> {
-  const all: string[] = [];
-  for await (const bunch of rows) all.push(...bunch.map((row) => JSON.stringify(row)));
-  return all.sort();
-}
-
 async function assertSame(t: ExecutionContext, log: StoredLog, copy: Database): Promise<void> {
-  const query = await openQuery(sourceOfLog(log), EVERYTHING);
-  for (const name of COPIED_TABLES) {
-    for await (const { rows } of query.answers(`FROM ${name}`)) {
-      t.deepEqual(await rowsIn((await copy.stream(`FROM "${name}"`)).rows), await rowsIn(rows), name);
-    }
-  }
-  await query.close();
+  for await (const [name, rows] of tablesOfLog(log, COPIED_TABLES))
+    t.deepEqual(await rowsIn(copy, `FROM "${name}"`), rows, name);
 }
 
 async function filled(t: ExecutionContext) {

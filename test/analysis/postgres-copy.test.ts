@@ -6,18 +6,16 @@ import { promisify } from 'node:util';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { COPIED_TABLES, openCopy } from '../../analysis/copy.ts';
-import { sourceOfLog } from '../../analysis/event-source.ts';
 import { publishToPostgres } from '../../analysis/postgres-copy.ts';
-import { openQuery } from '../../analysis/query.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { fillAnalysed } from '../support/analysed-log.ts';
 import { fillLedger } from '../support/audited-ledger.ts';
+import { rowTexts, tablesOfLog } from '../support/copied-rows.ts';
 import { folder, named, ops } from '../support/filled-log.ts';
 import { asked, findPostgres, type Postgres, startPostgres } from '../support/postgres.ts';
 
 const bin = findPostgres();
 const test = (bin === null ? anyTest.serial.skip : anyTest.serial) as TestFn;
-const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
 const PROGRAM = join(import.meta.dirname, 'publishing-until.ts');
 let server: Postgres;
 anyTest.before(async () => {
@@ -48,34 +46,9 @@ async function publish(path: string, file: string, place: string, last = -1): Pr
   );
 }
 
-/** Maps are lists of keys and values in DuckDB's JSON, and objects in PostgreSQL. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const is_map = value.length > 0 && value.every((each) => each !== null && Object.keys(each).join() === 'key,value');
-    return is_map ? plain(Object.fromEntries(value.map(({ key, value }) => [key, value]))) : value.map(plain);
-  }
-  if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).map(([key, each]) => [key, plain(each)] as const);
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** A time within JSON, as both write it. */
-const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00)$/;
-const rowText = (row: readonly unknown[]) =>
-  JSON.stringify(row.map(plain), (_, value) =>
-    typeof value === 'string' && TIME.test(value) ? new Date(value).toISOString() : value,
-  );
-
 async function assertSame(t: ExecutionContext, log: StoredLog, schema: string): Promise<void> {
-  const query = await openQuery(sourceOfLog(log), EVERYTHING);
-  for (const name of COPIED_TABLES) {
-    const expected: string[] = [];
-    for await (const { rows } of query.answers(`FROM ${name}`))
-      for await (const bunch of rows) expected.push(...bunch.map(rowText));
-    const found = await asked(server.url, `SELECT * FROM ${schema}.${name}`);
-    t.deepEqual(found.map(rowText).sort(), expected.sort(), name);
-  }
-  await query.close();
+  for await (const [name, rows] of tablesOfLog(log, COPIED_TABLES))
+    t.deepEqual(rowTexts(await asked(server.url, `SELECT * FROM ${schema}.${name}`)), rows, name);
 }
 
 test('events copy keeps a schema of PostgreSQL: only what is new is sent, and what the log has lost goes', async (t) => {

@@ -12,18 +12,16 @@ import { openS3Blobs } from '../../adapters/blobs/s3/s3-blobs.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { COPIED_TABLES } from '../../analysis/copy.ts';
 import { openDatabase } from '../../analysis/duckdb.ts';
-import { sourceOfLog } from '../../analysis/event-source.ts';
-import { openQuery } from '../../analysis/query.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { type BlobBucket, parseBlobUrl } from '../../settings/blob-url.ts';
 import { fillAnalysed } from '../support/analysed-log.ts';
 import { fillLedger } from '../support/audited-ledger.ts';
+import { rowsIn, tablesOfLog } from '../support/copied-rows.ts';
 import { folder, ops } from '../support/filled-log.ts';
 import { findMinio, type Minio, startMinio } from '../support/minio.ts';
 import { listedSuites } from '../support/server-suites.ts';
 
 const PROGRAM = join(import.meta.dirname, '../analysis/publishing-until.ts');
-const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
 const binary = listedSuites(process.env.SERVER_SUITES).includes('s3') ? findMinio() : null;
 if (binary === null) test.skip('copies in a bucket', (t) => t.pass());
 else {
@@ -44,17 +42,11 @@ async function newBucket({ url, credentials }: Minio, Bucket: string): Promise<s
   return `s3://${login}@${Bucket}/copies?endpoint=${encodeURIComponent(url)}`;
 }
 
-async function rowsIn(rows: AsyncIterable<readonly (readonly unknown[])[]>): Promise<string[]> {
-  const all: string[] = [];
-  for await (const bunch of rows) all.push(...bunch.map((row) => JSON.stringify(row)));
-  return all.sort();
-}
-
 /** Every table of the manifest is as SQL over the log has it, and no other object is there. */
 async function assertSame(t: ExecutionContext, log: StoredLog, place: string): Promise<void> {
   const own = await mkdtemp(join(tmpdir(), 'bucket-'));
   const blobs = await openS3Blobs({ ...(parseBlobUrl(place) as BlobBucket), folder: own });
-  const [query, database] = [await openQuery(sourceOfLog(log), EVERYTHING), await openDatabase()];
+  const database = await openDatabase();
   try {
     const { position, tables } = JSON.parse(await text((await blobs.get('manifest.json'))!)) as {
       position: string;
@@ -69,17 +61,12 @@ async function assertSame(t: ExecutionContext, log: StoredLog, place: string): P
         .map(({ key }) => key)
         .sort(),
     );
-    for (const name of COPIED_TABLES) {
+    for await (const [name, rows] of tablesOfLog(log, COPIED_TABLES)) {
       const { path } = (await blobs.file(tables[name]!.key))!;
-      for await (const { rows } of query.answers(`FROM ${name}`))
-        t.deepEqual(
-          await rowsIn((await database.stream(`FROM read_parquet('${path}')`)).rows),
-          await rowsIn(rows),
-          name,
-        );
+      t.deepEqual(await rowsIn(database, `FROM read_parquet('${path}')`), rows, name);
     }
   } finally {
-    await Promise.all([query.close(), database.close(), blobs.close()]);
+    await Promise.all([database.close(), blobs.close()]);
     await rm(own, { recursive: true });
   }
 }

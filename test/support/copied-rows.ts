@@ -1,0 +1,49 @@
+// The rows of a copy of the events, and of SQL over the log, as texts that are equal where the rows are: DuckDB, Parquet and PostgreSQL write the
+// same values in forms of their own.
+import type { Database } from '../../analysis/duckdb.ts';
+import { sourceOfLog } from '../../analysis/event-source.ts';
+import { openQuery } from '../../analysis/query.ts';
+import type { EventStore } from '../../events/event-store.ts';
+
+/** Maps are lists of keys and values in DuckDB's JSON, and objects in PostgreSQL. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const is_map = value.length > 0 && value.every((each) => each !== null && Object.keys(each).join() === 'key,value');
+    return is_map ? plain(Object.fromEntries(value.map(({ key, value }) => [key, value]))) : value.map(plain);
+  }
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).map(([key, each]) => [key, plain(each)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A time within JSON, as both write it. */
+const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00)$/;
+const rowText = (row: readonly unknown[]) =>
+  JSON.stringify(row.map(plain), (_, value) =>
+    typeof value === 'string' && TIME.test(value) ? new Date(value).toISOString() : value,
+  );
+
+export const rowTexts = (rows: readonly (readonly unknown[])[]): string[] => rows.map(rowText).sort();
+
+const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
+
+/** Of each of the tables, as SQL over the log answers. */
+export async function* tablesOfLog(
+  log: EventStore,
+  tables: readonly string[],
+): AsyncGenerator<[table: string, rows: string[]]> {
+  const query = await openQuery(sourceOfLog(log), EVERYTHING);
+  try {
+    for (const table of tables) {
+      for await (const { rows } of query.answers(`FROM "${table}"`))
+        yield [table, rowTexts((await Array.fromAsync(rows)).flat())];
+    }
+  } finally {
+    await query.close();
+  }
+}
+
+/** Of the answer of a statement. */
+export async function rowsIn(database: Database, sql: string): Promise<string[]> {
+  return rowTexts(await database.all(sql));
+}
