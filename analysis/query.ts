@@ -61,7 +61,7 @@ const stagedOr = (name: string) => (name === 'events' ? 'loaded.staged' : behind
  * does not exist. So no statement finds a table empty that nobody has filled.
  */
 const MAKING: readonly string[] = [
-  ...['BEGIN', 'CREATE SCHEMA loaded', eventsTable('loaded.staged')],
+  ...['BEGIN', 'CREATE SCHEMA loaded', eventsTable('loaded.staged'), 'CREATE TABLE loaded.fills (n BIGINT)'],
   ...[...TABLES.values()].map(stub),
   ...[...TABLES.keys()].map((name) => `CREATE VIEW ${quoted(name)} AS SELECT * FROM ${behind(name)}`),
   ...[...TABLES.keys()].map((name) => `DROP TABLE ${behind(name)}`),
@@ -139,6 +139,12 @@ async function bind(database: Database, prepared: DuckDBPreparedStatement, param
   return names;
 }
 
+interface Filled {
+  made: ReadonlySet<string>;
+  staged: ReadonlySet<string | null>;
+  unstored: readonly Table[] | null;
+}
+
 /** Fills the tables that statements read, when they read them. */
 class Loader {
   readonly #database: Database;
@@ -147,13 +153,15 @@ class Loader {
   readonly #seen: (position: Position) => void;
   readonly #notice: (text: string) => void;
   /** Tables that exist behind their views. */
-  readonly #made = new Set<string>();
+  #made = new Set<string>();
   /** Those of them that are made of their rows at each question; null where all are stored. */
   #unstored: Table[] | null = [];
   #questions = 0;
   /** Types of rows that are in `staged`; null for all events. */
-  readonly #staged = new Set<string | null>();
+  #staged = new Set<string | null>();
   #expected: readonly string[] = [];
+  /** What there was after each fill. `loaded.fills` has a row for each, which is gone when SQL rolls the fill back with its own transaction. */
+  readonly #fills: Filled[] = [];
 
   constructor(
     database: Database,
@@ -185,10 +193,12 @@ class Loader {
       await run(`ALTER TABLE ${made} RENAME TO ${quoted(name)}`);
     }
     this.#unstored = null;
+    await this.#recordFill();
   }
 
   /** Fills the tables that a statement reads: DuckDB itself names them, one after the other, as tables that do not exist. */
   async fillFor(sql: string, n: number): Promise<void> {
+    await this.#forgetRolledBack();
     const wanted: Table[] = [];
     for (;;) {
       const missing = await this.#missingIn(sql, n);
@@ -204,6 +214,26 @@ class Loader {
         this.#unstored.push(table);
       } else await this.#database.run(`INSERT INTO ${behind(name)} ${query(stagedOr)}`);
     }
+    await this.#recordFill();
+  }
+
+  async #recordFill(): Promise<void> {
+    await this.#database.run(`INSERT INTO loaded.fills VALUES (${this.#fills.length})`);
+    this.#fills.push({
+      made: new Set(this.#made),
+      staged: new Set(this.#staged),
+      unstored: this.#unstored && [...this.#unstored],
+    });
+  }
+
+  async #forgetRolledBack(): Promise<void> {
+    const [[left]] = (await this.#database.all('SELECT count(*) FROM loaded.fills')) as [[number]];
+    if (left === this.#fills.length) return;
+    this.#fills.length = left;
+    const { made, staged, unstored } = this.#fills.at(-1) ?? { made: [], staged: [], unstored: [] };
+    this.#made = new Set(made);
+    this.#staged = new Set(staged);
+    this.#unstored = unstored && [...unstored];
   }
 
   async #missingIn(sql: string, n: number): Promise<readonly string[]> {

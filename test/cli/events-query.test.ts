@@ -59,6 +59,18 @@ test('SQL comes from a file or standard input, with comments first and several s
   t.regex((await ops({ DATA_DIR }, 'query', '--sql', join(DATA_DIR, 'none.sql'))).stderr, /no such file/);
 });
 
+test('what is read within a transaction that the SQL rolls back is read again', async (t) => {
+  const DATA_DIR = await filledFolder(t);
+  const counts = (...tables: string[]) => tables.map((table) => `SELECT count(*) AS n FROM ${table}`).join('; ');
+  const tables = ['UserNamed', 'jobs', 'urls', 'events', 'JobCreated'];
+  const expected = await lines(t, { DATA_DIR }, 'query', '--json', counts(...tables));
+  t.false(JSON.stringify(expected).includes('"n":0'));
+  for (const begun of tables) {
+    const sql = `BEGIN; ${counts(begun)}; ROLLBACK; ${counts(...tables)}`;
+    t.deepEqual((await lines(t, { DATA_DIR }, 'query', '--json', sql)).slice(1), expected, sql);
+  }
+});
+
 test('parameters have the types that the SQL expects, and each must be given and used', async (t) => {
   const DATA_DIR = await filledFolder(t);
   const ask = (sql: string, ...pairs: string[]) =>
