@@ -235,7 +235,9 @@ const inSeconds = (ms: number | null) => (ms === null ? '-' : (ms / 1000).toFixe
 function tableOf(measured: readonly Measured[]): string[] {
   return [...Map.groupBy(measured, ({ kind }) => kind)].map(([kind, times]) => {
     const most = (of: (one: Measured) => number | null) =>
-      inSeconds(times.reduce<number | null>((max, one) => (of(one) === null ? max : Math.max(max ?? 0, of(one)!)), null));
+      inSeconds(
+        times.reduce<number | null>((max, one) => (of(one) === null ? max : Math.max(max ?? 0, of(one)!)), null),
+      );
     return `  | ${kind} | ${times.length} | ${most((one) => one.told_ms)} | ${most((one) => one.back_ms)} | ${times[0]!.most_ms / 1000} |`;
   });
 }
