@@ -118,7 +118,10 @@ export class ReservationRules implements Pairing {
       left -= back;
       if (key_id !== undefined && back > 0) right.set(key_id, (right.get(key_id) ?? 0) + back);
     }
-    const is_right = of_keys.length === right.size && of_keys.every((part) => right.get(part.key_id) === part.amount);
+    const named = [...right].every(([key_id, back]) =>
+      of_keys.some((part) => part.key_id === key_id && part.amount === back),
+    );
+    const is_right = named && of_keys.length === right.size;
     if (!is_right)
       this.#say('refund', place, `${JSON.stringify(of_keys)} go back to API keys, of ${JSON.stringify([...right])}`);
   }

@@ -22,3 +22,6 @@ export function inUnits(amount: number, currency: string): string {
   const decimals = decimalsOf(currency);
   return (amount / 10 ** decimals).toFixed(decimals);
 }
+
+/** @example priceOf(2900, 'usd') // '29.00 USD' */
+export const priceOf = (amount: number, currency: string) => `${inUnits(amount, currency)} ${currency.toUpperCase()}`;

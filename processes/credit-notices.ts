@@ -40,8 +40,7 @@ export function creditNoticesManagers(options: CreditNoticesOptions): AnyManager
       credits.aggregate.read(creditsStream(user_id)),
       credits.users.read(userStream(user_id)),
     ]);
-    for (const { position } of reads)
-      if (position !== null && !(await readmodels.passed(position, BEHIND_MS))) return null;
+    for (const { position } of reads) if (!(await readmodels.passed(position, BEHIND_MS))) return null;
     return readmodels.collection(creditNotices).get(user_id);
   }
 

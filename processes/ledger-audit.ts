@@ -28,7 +28,7 @@ const IN_MEMORY = 5_000;
 /** Violations that are shown; all are counted. */
 const SHOWN = 10;
 /** Raised when the rules or the saved state change: the ledger is audited from its beginning. */
-const VERSION = 9;
+const VERSION = 10;
 
 export interface LedgerAuditOptions {
   /** The log behind no codec. */

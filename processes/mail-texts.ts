@@ -1,5 +1,5 @@
 // The texts of the mails about payments, plans, credits and reruns.
-import { inUnits } from '../events/money.ts';
+import { priceOf } from '../events/money.ts';
 import type { MailDocument, MailFacts } from '../readmodels/mails.ts';
 import type { Mail } from './mail.ts';
 
@@ -20,8 +20,8 @@ const TEXTS: Record<MailDocument['kind'], (facts: MailFacts, around: Around) => 
   receipt: ({ amount_cents = 0, credited_cents = 0, currency = '', credits = 0, plan, interval, until }, { day }) => ({
     subject: 'Your receipt',
     text: paragraphs(
-      `We received your payment of ${money(amount_cents, currency)} on ${day}. Thank you.`,
-      ...(credited_cents > 0 ? [`Your balance paid ${money(credited_cents, currency)} more.`] : []),
+      `We received your payment of ${priceOf(amount_cents, currency)} on ${day}. Thank you.`,
+      ...(credited_cents > 0 ? [`Your balance paid ${priceOf(credited_cents, currency)} more.`] : []),
       plan ? `It is for the plan ${plan}, by the ${interval}.` : 'It is for a package of credits.',
       broughtBy(credits, until),
     ),
@@ -83,7 +83,6 @@ function broughtBy(credits: number, until: string | undefined): string {
 }
 
 const paragraphs = (...texts: string[]) => `${texts.join('\n\n')}\n`;
-const money = (cents: number, currency: string) => `${inUnits(cents, currency)} ${currency.toUpperCase()}`;
 const count = (credits: number) => `${credits.toLocaleString('en')} ${credits === 1 ? 'credit' : 'credits'}`;
 const dayOf = (time: string) => time.slice(0, 10);
 /** Times of the log are in UTC. */

@@ -1,11 +1,12 @@
 // Sends due webhooks, with limits for all and for each endpoint, so that a slow endpoint delays no other. The read model lists due
 // deliveries, and the log confirms each one before it is sent. After a crash a delivery is sent again under the same ids.
+import { LRUCache } from 'lru-cache';
 import type { CommandContext } from '../commands/aggregate.ts';
-import { isOpen, type WebhookDeliveries } from '../commands/webhook-delivery.ts';
+import { isOpen, type WebhookDeliveries, type WebhookDeliveryCommand } from '../commands/webhook-delivery.ts';
 import { signingSecrets, type WebhookEndpoint, type WebhookEndpoints } from '../commands/webhook-endpoints.ts';
 import type { Position } from '../events/event-store.ts';
 import { isOfStore } from '../events/store-faults.ts';
-import type { WebhookDeliveryRequested } from '../events/webhook.ts';
+import { isDelivered, type WebhookDeliveryRequested } from '../events/webhook.ts';
 import type { LiveCollection, ReadModels } from '../readmodels/read-models.ts';
 import { type WebhookDeliveryDocument, webhookDeliveries } from '../readmodels/webhooks.ts';
 import { pause } from '../time/pause.ts';
@@ -46,6 +47,8 @@ export interface WebhookDeliveriesOptions {
   random: () => number;
 }
 
+type Attempt = Omit<Extract<WebhookDeliveryCommand, { type: 'recordAttempt' }>, 'delivery'>;
+
 /** Sends due deliveries as far as there is room. */
 export class WebhookDispatcher {
   readonly #options: WebhookDeliveriesOptions;
@@ -55,6 +58,8 @@ export class WebhookDispatcher {
   readonly #in_hand = new Map<string, Promise<void>>();
   /** The number of deliveries in flight, by endpoint. */
   readonly #of_endpoint = new Map<string, number>();
+  /** Of receivers, for as long as the log takes no events: they are recorded later, and nothing is sent again. */
+  readonly #answers = new LRUCache<string, Attempt>({ max: 2 * MAX_IN_HAND });
   readonly #cut = new AbortController();
   #freed = new AbortController();
   #failure: { error: unknown } | null = null;
@@ -181,11 +186,13 @@ export class WebhookDispatcher {
     const { deliveries, context } = this.#options;
     const { _id, attempt_count } = delivery;
     const settled =
-      endpoint?.status === 'enabled'
+      this.#answers.get(_id) ??
+      (endpoint?.status === 'enabled'
         ? await this.#attempt(delivery, endpoint)
-        : ({ type: 'giveUp', reason: 'endpoint_disabled' } as const);
+        : ({ type: 'giveUp', reason: 'endpoint_disabled' } as const));
     const command = { ...settled, delivery: requestOf(delivery) };
     const recorded = await deliveries.run(_id, command, context(_id));
+    this.#answers.delete(_id);
     if (!recorded.ok) throw new Error(`attempt ${attempt_count + 1}: ${recorded.refused.message}`);
     return recorded.position;
   }
@@ -202,9 +209,11 @@ export class WebhookDispatcher {
       throw new Error('the webhook could not be sent', { cause });
     });
     const { status_code } = answer;
-    this.#watched?.sent(status_code !== null && status_code >= 200 && status_code < 300);
+    this.#watched?.sent(isDelivered(status_code));
     const outcome = { ...answer, duration_ms: Math.round(this.#monotonic() - began_at) };
-    return { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: random() } as const;
+    const recorded: Attempt = { type: 'recordAttempt', attempt: attempt_count + 1, outcome, random: random() };
+    this.#answers.set(_id, recorded);
+    return recorded;
   }
 
   /** Returns the time until the next delivery that was not due at `at` is due, in ms, at most `IDLE_PASS_MS`. */

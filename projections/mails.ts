@@ -18,7 +18,7 @@ type About = LogEvent<
 
 export const mailsProjection: Projection = projection({
   name: 'mails',
-  version: 2,
+  version: 3,
   collections: [mails],
   covers: ['mail'],
   async begin(open, events): Promise<Page> {

@@ -1,7 +1,7 @@
 // The pages of the payment sandbox: HTML without scripts, which loads nothing.
 
 import { hash } from 'node:crypto';
-import { inUnits } from '../../events/money.ts';
+import { priceOf } from '../../events/money.ts';
 import type { Subscription } from '../../events/subscription-state.ts';
 import { escaped } from '../frame/answers/html.ts';
 import type { SandboxCheckout } from './payments.ts';
@@ -34,9 +34,6 @@ ${body}
 </body>
 </html>
 `;
-
-/** @example priceOf(2900, 'usd') // '29.00 USD' */
-const priceOf = (cents: number, currency: string) => `${inUnits(cents, currency)} ${currency.toUpperCase()}`;
 
 /** The buttons post nothing: what is paid is in the page's own address. */
 export function checkoutPage(

@@ -94,7 +94,7 @@ function toldAt({ type, metadata: { at } }: Entry): string {
   return type === 'CreditsExpired' ? new Date(Date.parse(at) + RENEWED_WITHIN_MS).toISOString() : at;
 }
 
-/** Lots that have expired go, so that their number stays small; what a job gives back to one expires at once. */
+/** Lots that have expired go, with those whose credits were used before, so that their number stays small; what a job gives back to one expires at once. */
 function moveLots(event: Entry, notices: CreditNoticesDocument): void {
   for (const { lot_id, amount } of lotMovesOf(event)) {
     const lot = notices.lots.find((one) => one.lot_id === lot_id);
@@ -105,8 +105,11 @@ function moveLots(event: Entry, notices: CreditNoticesDocument): void {
     const lot = { lot_id: event.data.transaction_id, remaining: opened.credits, expires_at: opened.expires_at };
     notices.lots.push(lot);
   }
-  if (event.type !== 'CreditsExpired') return;
-  notices.lots = notices.lots.filter(({ lot_id }) => lot_id !== event.data.lot_id);
+  const expired = event.type === 'CreditsExpired' ? event.data.lot_id : null;
+  const is_over = (time: string) => Date.parse(time) <= Date.parse(event.metadata.at);
+  notices.lots = notices.lots.filter(
+    ({ lot_id, remaining, expires_at }) => lot_id !== expired && (remaining > 0 || !is_over(expires_at)),
+  );
   notices.announced = notices.announced.filter((time) => notices.lots.some(({ expires_at }) => expires_at === time));
 }
 

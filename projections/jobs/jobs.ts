@@ -30,6 +30,9 @@ const RESULTS_AT_ONCE = 2000;
 /** A deletion removes the results itself when there are no more than this: such a job needs no slices, and no events of them. */
 const REMOVED_AT_ONCE = 1000;
 
+/** The results that the deletions of one transaction remove, so that it is short. */
+const REMOVED_IN_A_PART = 5000;
+
 interface Page {
   open: OpenCollection;
   urls_of: UrlsOf;
@@ -53,6 +56,12 @@ export const jobsProjection: Projection = projection({
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
   isHeavy: ({ type, data }) => type === 'ResultsPurged' && data.to_index - data.from_index > REMOVED_AT_ONCE,
+  mayBeHeavy: ({ type }) => type === 'JobDeleted',
+  async findHeavy(deletions, open) {
+    const found = await readAll(await open(jobs), deletions.map(idOfJob));
+    let removed = 0;
+    return deletions.find((event) => (removed += removedWith(found.get(idOfJob(event)))) > REMOVED_IN_A_PART) ?? null;
+  },
   async retract(event, open) {
     if (event.type !== 'URLChecked') return;
     const job = await (await open(jobs)).get(checksOf(event.stream).job_id);
@@ -93,7 +102,7 @@ export const jobsProjection: Projection = projection({
       page.purges.set(job._id, purge);
       // There are no results in a replay, when the purge has removed them from the log, and of a job that was never checked.
       if (job.completed_urls === 0) purge.purged_to = purge.urls;
-      else if (purge.urls - purge.purged_to <= REMOVED_AT_ONCE) await removeResults(purge, purge.urls, page);
+      else if (removedWith(job) > 0) await removeResults(purge, purge.urls, page);
       // An expired job has a summary of none.
       if (job.completed_urls > 0 || job.results_expired_at) await removeStats(job._id, page.open);
     },
@@ -168,6 +177,15 @@ async function writeResults(page: Page): Promise<void> {
   page.counted = [];
   if (made.length > 0) await page.inserts.insert(results, made);
   await page.counting.count(counted.filter(({ job_id }) => documents.get(job_id)));
+}
+
+const idOfJob = ({ stream }: LogEvent) => idOf(stream);
+
+/** The results that go with the deletion of a job itself. */
+function removedWith(job: JobDocument | null | undefined): number {
+  if (!job || job.completed_urls === 0) return 0;
+  const left = job.credits_allocated - (job.purged_to ?? 0);
+  return left <= REMOVED_AT_ONCE ? left : 0;
 }
 
 /** Removes the results of a purge up to `to_index`, unless they are. */

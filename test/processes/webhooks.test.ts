@@ -270,6 +270,35 @@ test('two concurrent processes send an event at most twice, and record it once',
   t.is(new Set(world.sent.map(({ headers }) => headers['service-event-id'])).size, 8);
 });
 
+test('what was answered while the log took no events is recorded later, and not sent again', async (t) => {
+  const world = await openWebhookWorld(t);
+  const a = await world.endpoint(A);
+  await world.completedJob();
+  let is_full = true;
+  const append: EventStore['append'] = async (...args) => {
+    if (is_full) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    return await world.log.append(...args);
+  };
+  const log = new Proxy(world.log, {
+    get(target, name) {
+      const value = name === 'append' ? append : Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const process = world.openProcess(log);
+  await process.send();
+  for (let pass = 0; pass < 3; pass++) {
+    await t.throwsAsync(process.dispatcher.pass(), { code: 'ENOSPC' });
+    await process.send();
+  }
+  t.like((await world.deliveriesOf(a))[0], { status: 'pending', attempt_count: 0 });
+  is_full = false;
+  await t.throwsAsync(process.dispatcher.pass());
+  await process.send();
+  t.like((await world.deliveriesOf(a))[0], { status: 'delivered', attempt_count: 1 });
+  t.is(world.sent.length, 1);
+});
+
 test('a read model behind the log causes no second delivery', async (t) => {
   const world = await openWebhookWorld(t);
   const a = await world.endpoint(A);
