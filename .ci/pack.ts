@@ -39,7 +39,9 @@ const { name, version, description, license, dependencies, optionalDependencies 
   readFileSync(join(root, 'package.json'), 'utf8'),
 );
 
-if (process.env.npm_config_dry_run === 'true') process.exit();
+const { npm_command, npm_config_dry_run, npm_lifecycle_event } = process.env;
+// npm runs `postpack` behind `npm run pack` too, which has made the package already.
+if (npm_config_dry_run === 'true' || (npm_lifecycle_event === 'postpack' && npm_command !== 'pack')) process.exit();
 const to = packFolder();
 const work = mkdtempSync(join(tmpdir(), 'pack-'));
 try {
@@ -53,7 +55,7 @@ try {
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_config_')));
   const options = { cwd: work, encoding: 'utf8', env } as const;
   const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', to], options);
-  if (process.env.npm_lifecycle_event !== 'postpack') console.log(join(to, packed.trim())); // npm prints the name itself
+  if (npm_lifecycle_event !== 'postpack') console.log(join(to, packed.trim())); // npm prints the name itself
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

@@ -187,6 +187,7 @@ class Loader {
     const { run } = this.#database;
     this.#questions += statements;
     if (this.#questions < 2) return;
+    await this.#forgetRolledBack();
     for (const { name } of this.#unstored ?? []) {
       const made = 'loaded.made_';
       await run(`CREATE TABLE ${made} AS FROM ${behind(name)}; DROP VIEW ${behind(name)}`);

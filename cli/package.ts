@@ -31,13 +31,13 @@ const LEAST_NODE: readonly number[] = ['check', 'mcp'].includes(name) ? [22, 15]
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 if (name === '--help' || name === '-h') process.stdout.write(USAGE);
 else if (name === '--version') process.stdout.write(`${read().version}\n`);
-else if (isOld()) {
+else if (!command) {
+  process.stderr.write(`There is no command ${name}.\n${USAGE}`);
+  process.exitCode = 2;
+} else if (isOld()) {
   process.stderr.write(
     `url-checker ${name} needs Node.js ${LEAST_NODE.join('.')} or later, and runs on ${process.versions.node}.\n`,
   );
-  process.exitCode = 2;
-} else if (!command) {
-  process.stderr.write(`There is no command ${name}.\n${USAGE}`);
   process.exitCode = 2;
 } else {
   // Each command reads its own words.

@@ -49,6 +49,8 @@ const UNICODE_ESCAPE = /\\u00([2-7][0-9a-f])/gi;
 const LINE_ESCAPE = /\\[nrt](?![a-z])|\\[nrt](?=https?:|www\.)|\\f(?:[BIPR]|\[\w{0,8}\]|\([A-Z]{2})/g;
 /** Where a page of a manual may break a URL; files of properties have the same before `//` and ports. */
 const ROFF_BREAK = /(?<=\/)\\:|\\:(?!\/\/|\d)/g;
+/** The scheme in a file of properties, which escapes every colon. */
+const PROPERTY = /https?\\:\/\//i;
 /** The first word behind a name, written like more of it: `http://my site.com/`, `http://my site/`. */
 const REST_OF_NAME = /^ +[^\s/.,;:!?()]+(?:\.[\p{L}\p{N}]|\/)\S*/u;
 
@@ -61,8 +63,9 @@ const FILE_NAME =
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\S*)?$/;
 /** Words behind a URL with nothing that sets them off, such as a dash or a bracket. */
 const MERE_WORDS = /^(?: [\p{L}\p{N}_~-]{1,60}){1,12}$/u;
-/** How a URL with a space in it goes on behind the space: `My File.pdf`, `a b/c`, `?q=a b&c`. */
+/** An address of mail behind a URL. */
 const HAS_ADDRESS = /\s[^\s@/?#]+@[^\s@]+\.[^\s@]+/;
+/** How a URL with a space in it goes on behind the space: `My File.pdf`, `a b/c`, `?q=a b&c`. */
 const GOES_ON = /[/=&%]|\.[a-z0-9]{2,5}$/i;
 
 /** Whether the cell is one text to classify as it stands. */
@@ -92,7 +95,7 @@ function unescaped(text: string): string {
   const plain = text.includes('\\')
     ? text
         .replace(LINE_ESCAPE, ' ')
-        .replace(ROFF_BREAK, '')
+        .replace(ROFF_BREAK, PROPERTY.test(text) ? ':' : '')
         .replace(ESCAPE, '$1')
         .replace(UNICODE_ESCAPE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     : text;

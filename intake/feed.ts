@@ -20,6 +20,8 @@ interface XmlKind {
   ofAttributes?(name: string, attributes: Record<string, string>): readonly (string | undefined)[];
   /** The elements in the texts of whose attributes URLs may stand, also in markup. */
   texts_of?: string;
+  /** Whether a URL outside of entries has its line for a row. */
+  has_lines?: true;
   /** Whether the texts hold URLs among other words. */
   has_texts?: true;
 }
@@ -42,6 +44,7 @@ const ENTRY_RELATIONS = new Set(['alternate', 'enclosure', 'related', 'via']);
 const WHOLE: XmlKind = {
   format: 'xml',
   has_texts: true,
+  has_lines: true,
   entries: new Set(['Row', 'table-row']),
   isText: () => true,
   ofAttributes: (_name, { href, HRef, htmlUrl, xmlUrl, url }) => [href, HRef, htmlUrl, xmlUrl, url],
@@ -58,7 +61,11 @@ const KINDS: Readonly<Record<string, XmlKind>> = {
   sitemapindex: { format: 'sitemap', warning: 'sitemap_index', ...located('sitemap') },
   rss: RSS,
   // Zotero exports references so.
-  RDF: { ...RSS, isText: (name, parent, of) => (name === 'value' && parent === 'URI') || RSS.isText(name, parent, of) },
+  RDF: {
+    ...RSS,
+    has_lines: true,
+    isText: (name, parent, of) => (name === 'value' && parent === 'URI') || RSS.isText(name, parent, of),
+  },
   feed: {
     format: 'feed',
     entries: new Set(['entry']),
@@ -129,7 +136,7 @@ async function* cellsOf({ source, encoding, limits }: OpenedText, kind: XmlKind)
   const add = (text: string) => {
     const url = text.trim();
     if (url !== '' && (kind.format === 'sitemap' || url.includes(':')))
-      page.push({ row: row > 0 ? row : kind === WHOLE ? line_of_element : 1, value: url });
+      page.push({ row: row > 0 ? row : kind.has_lines ? line_of_element : 1, value: url });
   };
   const endText = () => {
     if (value === null) return;

@@ -52,21 +52,25 @@ async function layoutOf({
   let first: TextLayout | null = null;
   let beginning: string | null = null;
   let blank = true;
+  let quotes = 0;
   for await (const text of readText(source, encoding)) {
     blank &&= text.trim() === '';
     if (beginning === null) {
-      beginning = BEGINNING.exec(text)?.[0] ?? '';
+      beginning = BEGINNING.exec(text)![0];
       first = await findLayout({ ...file, text });
       if (first !== null && first.column.url_share > 0) return first;
     }
     const start = startOfHint(text);
+    const quotes_above = quotes + quotesIn(text.slice(0, start));
+    quotes += quotesIn(text);
     if (start === NO_HINT) continue;
+    const top = isOpen(quotes_above) ? beginning : closedLines(beginning);
     const below = { ...file, whole: is_whole || text.endsWith('\n'), text: text.slice(start) };
-    const whole = start < beginning.length ? null : await findLayout({ ...below, text: beginning + below.text });
-    if (whole !== null && whole.column.url_share > 0) return isCell(first, whole) ? first : whole;
+    const whole = start < beginning.length ? null : await findLayout({ ...below, text: top + below.text });
+    if (whole !== null && whole.column.url_share > 0) return isCell(first, whole) ? first : withQuotesOf(first, whole);
     const layout = await findLayout(below);
     if (layout !== null && layout.column.url_share > 0)
-      return isCell(first, layout) ? first : withHeaderOf(first, layout);
+      return isCell(first, layout) ? first : withQuotesOf(first, withHeaderOf(first, layout));
   }
   if (blank) throw new IntakeError('empty_file', 'The file is empty. Upload a file with one URL in each row.');
   if (first === null && column !== null) {
@@ -81,6 +85,20 @@ async function layoutOf({
 /** Whether the lines of a quoted cell look like rows with another delimiter. */
 const isCell = (first: TextLayout | null, layout: TextLayout): first is TextLayout =>
   first !== null && first.delimiter !== null && first.column.name !== null && first.delimiter !== layout.delimiter;
+
+/** The lines without a quoted cell that goes on below them. */
+function closedLines(text: string): string {
+  let end = text.length;
+  while (isOpen(quotesIn(text.slice(0, end)))) end = text.lastIndexOf('\n', end - 2) + 1;
+  return text.slice(0, end);
+}
+const quotesIn = (text: string) => text.split('"').length - 1;
+/** Whether a quoted cell goes on behind so many quotes. */
+const isOpen = (quotes: number) => quotes % 2 === 1;
+
+/** A mere quote at the beginning makes all quotes mere ones. */
+const withQuotesOf = (first: TextLayout | null, layout: TextLayout): TextLayout =>
+  first?.delimiter === layout.delimiter && !first.has_quotes ? { ...layout, has_quotes: false } : layout;
 
 /** Takes the header from the beginning of the file: a row in the middle of it only looks like a header. */
 function withHeaderOf(first: TextLayout | null, layout: TextLayout): TextLayout {

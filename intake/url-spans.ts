@@ -129,13 +129,19 @@ class Context {
 function beginsAt(text: string, start: number): boolean {
   if (start === 0) return true;
   const before = text[start - 1]!;
-  if (opensWord(before) || isBehindSigns(text, start) || PAIRS.has(text.slice(start - 2, start))) return true;
+  if (opensWord(before) || isBehindSigns(text, start) || pairBefore(text, start) !== null) return true;
   if (!JOINTS.has(before) || (before === '.' && /^w/i.test(text[start]!))) return false;
   let at = start - 1;
   const first = Math.max(0, start - LABEL_CHARS);
   while (at > first && !OPENERS.has(text[at - 1]!)) at--;
   const label = text.slice(at, start);
   return at > first || first === 0 ? !URL_SYNTAX.test(label) : false;
+}
+
+/** The pair before a URL; behind a word, `==` and `++` are operators. */
+function pairBefore(text: string, start: number): string | null {
+  const pair = text.slice(Math.max(0, start - 2), start);
+  return PAIRS.has(pair) && !/\w/.test(text[start - 3] ?? ' ') ? pair : null;
 }
 
 const opensWord = (char: string): boolean => OPENERS.has(char) || char > '\u007f';
@@ -152,8 +158,8 @@ function isBehindSigns(text: string, start: number): boolean {
 function endOf(text: string, start: number, from: number, context: Context): number {
   const before = text[start - 1] ?? '';
   const quote = QUOTES[before];
-  const pair = text.slice(Math.max(0, start - 2), start);
-  const paired = PAIRS.has(pair) ? text.indexOf(pair, from) : -1;
+  const pair = pairBefore(text, start);
+  const paired = pair === null ? -1 : text.indexOf(pair, from);
   const last = paired === -1 ? text.length : paired;
   const is_word = start === 0 && context.is_word;
   const follows_unspaced = start > 0 && UNSPACED.test(before);
@@ -197,7 +203,8 @@ function endOf(text: string, start: number, from: number, context: Context): num
   }
   const is_item = is_word && at === text.length;
   const sentence = context.has_underscore ? `${ENDS_SENTENCE}_` : ENDS_SENTENCE;
-  const is_arrow = text[at] === '>' && before !== '<' && before !== '=';
+  const is_bracket = before === '=' || /<(?:URL:)?$/i.test(text.slice(Math.max(0, start - 5), start));
+  const is_arrow = text[at] === '>' && !is_bracket;
   const span = is_arrow ? text.slice(start, at).replace(ARROW, '') : text.slice(start, at);
   return start + withoutEnd(span, is_item ? ENDS_ITEM : sentence, !is_item).length;
 }

@@ -35,7 +35,7 @@ const withNext = (hash: number, char: number) => ((hash << SHIFT) ^ (char | LOWE
 
 /** The parts of an expression: an escape, a class, the start or end of a group, or another character; and how often it stands there. */
 const PARTS =
-  /(?:\\(?<escaped>.)|\[(?:\\.|[^\]\\])*\]|(?<opens>\()(?:\?[:=!<]+)?|(?<closes>\))|(?<other>.))(?<times>[?*+]|\{\d+(?:,\d*)?\})?/gs;
+  /(?:\\(?<escaped>.)|\[(?:\\.|[^\]\\])*\]|(?<opens>\()(?:\?[:=!<]+)?|(?<closes>\))|(?<other>.))(?<times>(?:[?*+]|\{\d+(?:,\d*)?\})\??)?/gs;
 /** Characters that an expression has for others. */
 const SPECIAL = /[.^$]/;
 /** Escapes of more than one character, which no expression here has. */
@@ -45,8 +45,9 @@ const LONG_ESCAPE = /\\[xucpPk1-9]/;
  * The rarest needle of each alternative of an expression, in lower case.
  * @example needlesOf(/error code: \d|<title>(?:Just|Wait)/i) // [' code:', '<title']
  */
-export function needlesOf({ source }: RegExp): string[] {
-  assert(!LONG_ESCAPE.test(source), source);
+export function needlesOf({ source, flags }: RegExp): string[] {
+  // With these flags letters beyond ASCII have others for their lower case.
+  assert(!LONG_ESCAPE.test(source) && !/[uv]/.test(flags), source);
   const alternatives = [['']];
   let depth = 0;
   for (const { groups } of source.matchAll(PARTS)) {

@@ -215,11 +215,11 @@ export function protectionOf(status: number, headers: IncomingHttpHeaders, body:
   if (by_headers !== undefined) return by_headers.name;
   const looks_like_wall = REFUSAL_STATUSES.has(status) ? body !== '' : looksLikeWall(body);
   if (!looks_like_wall) return null;
-  const product =
-    productNamedIn(body, status) ??
-    (saysOtherThanStatus(status) ? UNNAMED_PRODUCTS : []).find((one) => saysSo(one, body, status));
-  if (product !== undefined) return product.name;
+  const named = productNamedIn(body, status);
+  if (named !== undefined) return named.name;
   if (!saysOtherThanStatus(status)) return null;
+  const unnamed = UNNAMED_PRODUCTS.find((one) => saysSo(one, body, status));
+  if (unnamed !== undefined) return unnamed.name;
   return (CAPTCHA.test(body) && !PASSWORD.test(body)) || saysWall(textOf(body, headers)) ? 'challenge' : null;
 }
 

@@ -41,6 +41,19 @@ async function ask(log: EventStore, sql: string): Promise<Row[]> {
   }
 }
 
+test('what a question filled and rolled back is filled again for the next', async (t) => {
+  const log = await emptyLog(t);
+  await fillLedger(log);
+  const query = await openQuery(sourceOfLog(log), EVERYTHING);
+  t.teardown(() => query.close());
+  const counts: Value[] = [];
+  for (const sql of ['BEGIN; SELECT count(*) FROM jobs; ROLLBACK', 'SELECT count(*) FROM jobs'])
+    for await (const { rows } of query.answers(sql)) for await (const bunch of rows) counts.push(...bunch.flat());
+  const numbers = counts.filter((value) => typeof value === 'number');
+  t.is(numbers.length, 2);
+  t.true(numbers[0]! > 0 && numbers[0] === numbers[1], String(numbers));
+});
+
 test('one question is asked of the rows of urls as they are made, and several questions of stored rows', async (t) => {
   const log = await emptyLog(t);
   await fillLedger(log);

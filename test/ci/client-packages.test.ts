@@ -195,3 +195,34 @@ print(open("cut.csv").read(), end="")`,
   t.is(await run('python3', ['export.py']), 'url\nhttp://a.example/\n');
   t.is(answers.length, 0);
 });
+
+test('the Python client reads the error of a packed answer, and asks once for a file that it cannot write', async (t) => {
+  const error = {
+    code: 'invalid_request',
+    message: 'No.',
+    details: [{ path: 'body/urls', message: 'x'.repeat(2_000) }],
+  };
+  let asked = 0;
+  const site = await openSite((request, response) => {
+    asked++;
+    if (request.url!.includes('export')) return void response.end('url\n');
+    const packed = gzipSync(JSON.stringify({ error }));
+    response.writeHead(422, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(packed);
+  });
+  t.teardown(() => site.close());
+  await writeFile(
+    join(folder, 'errors.py'),
+    `from url_checker_client import ApiError, UrlChecker
+client = UrlChecker("${site.url}", "k")
+try:
+    client.usage()
+except ApiError as error:
+    print(error.status, error.code, len(error.details))
+try:
+    client.export("1", "no/such/folder.csv")
+except FileNotFoundError:
+    print("no file")`,
+  );
+  t.is(await run('python3', ['errors.py']), '422 invalid_request 1\nno file\n');
+  t.is(asked, 2);
+});

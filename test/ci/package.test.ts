@@ -88,6 +88,16 @@ test('with the packages of the service, the command that its console names signs
   t.regex(link.out, /^http:\/\/127\.0\.0\.1:8080\/console\/sign-in#eyJ\S+\n$/);
 });
 
+test('npm run pack writes it into the folder alone that is named', async (t) => {
+  const place = await mkdtemp(join(folder, 'packed-'));
+  await run('npm', ['run', '-s', 'pack', '--', place], { cwd: ROOT });
+  t.is((await readdir(place)).length, 1);
+  t.deepEqual(
+    (await readdir(ROOT)).filter((name) => name.endsWith('.tgz')),
+    [],
+  );
+});
+
 test('where it cannot be written, one sentence says so', async (t) => {
   const place = join(folder, 'package.json', 'packages');
   for (const name of ['pack', 'pack-client']) {

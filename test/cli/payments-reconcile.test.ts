@@ -89,7 +89,10 @@ test('an event that cannot be read, or be recorded, is named, and the others are
   const log = await openFolderLog(DATA_DIR);
   const bought = { package_id: 'p', credits: 1, amount_cents: 1, currency: 'usd', user_id: 'bob', customer_id: null };
   const before = { type: 'purchase_paid', at: '2026-01-31T09:00:00.000Z', payment_id: 'pi_before', ...bought } as const;
-  await openBilling(log, openCredits(log), 'stripe').take(before, commandContext());
+  const billing = openBilling(log, openCredits(log), 'stripe');
+  await billing.take(before, commandContext());
+  // Its event is one of those that cannot be read.
+  await billing.take({ ...before, at: new Date().toISOString(), payment_id: 'in_1' }, commandContext());
   await log.close();
   const now_s = Math.floor(Date.now() / 1000);
   const session = (payment_intent: string, amount_total: number) => ({
@@ -120,4 +123,5 @@ test('an event that cannot be read, or be recorded, is named, and the others are
   t.regex(not_taken[0].why, /invoice\.parent/);
   const shown = await opsHere(['payments', 'reconcile', '--since', since], env);
   t.regex(shown.stdout, new RegExp(`not taken: ${old.id}: .*version`));
+  t.regex(shown.stdout, /in the log alone, or in an event that was not taken: in_1/);
 });

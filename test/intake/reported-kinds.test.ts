@@ -59,6 +59,18 @@ for (const [kind, name, content, urls] of [
     `\u001b[32mok\u001b[0m\t\u001b[4m${A}\u001b[0m\n\u001b[31mbad\u001b[0m\t\u001b[4m${B}\u001b[0m\n`,
     [A, B],
   ],
+  [
+    'cells of many lines above the first URL',
+    'x.csv',
+    `id,text,link\n${Array.from({ length: 60 }, (_, n) => `${n},"${'A line of a letter.\n'.repeat(25)}",\n`).join('')}61,x,${A}\n62,y,${C}\n`,
+    [A, C],
+  ],
+  [
+    'a mere quote far above the first URL',
+    'x.tsv',
+    `id\ttext\tlink\n${Array.from({ length: 2000 }, (_, n) => `${n}\t${n === 51 ? '"5 inches' : 'some text'}\t\n`).join('')}2001\tx\t${A}\n2002\ty\t${C}\n`,
+    [A, C],
+  ],
   ['a shortcut of Windows', 'x.url', `[InternetShortcut]\r\nIDList=\r\nURL=${A}\r\nIconIndex=1\r\n`, [A]],
   ['a link in SVG in a page', 'x.html', `<html><svg><a xlink:href="${A}"><text>x</text></a></svg></html>`, [A]],
   [

@@ -101,6 +101,13 @@ for (const [syntax, text, urls] of [
   ['a scheme of Git', `git+${A} ${B}`, [`git+${A}`, B]],
   ['fonts of a page of a manual', `\\fI${A}\\fR and \\f[B]${B}\\fP`, [A, B]],
   ['breaks of a page of a manual', `.UR https://\\:a.example.org/\\:1\n${B}`, [A, B]],
+  [
+    'escaped colons of a file of properties',
+    'help=https\\://a.example.org/Help\\:Contents',
+    ['https://a.example.org/Help:Contents'],
+  ],
+  ['an operator of two signs', `x==${A}?a=b== y`, [`${A}?a=b==`]],
+  ['brackets with a label', `<URL:${A}?t=YWI==>`, [`${A}?t=YWI==`]],
   ['colons of a file of properties', 'host=https\\://a.example.org\\:8080/1 # x', ['https://a.example.org:8080/1']],
   ['arrows of ASCII', `${A}->${B} ${A}=>${B}`, [A, B, A, B]],
   ['numbers without a space', `1.${A} 2.${B} (3)${A}`, [A, B, A]],

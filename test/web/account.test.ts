@@ -43,6 +43,8 @@ test('the account says which mails about credits come, and keeps the choice', as
   await page.getByText('Saved.').waitFor();
   await page.reload();
   t.false(await mails.getByLabel('when my balance is low').isChecked());
+  await mails.getByLabel('when my balance is low').check();
+  t.is(await mails.getByLabel('Low is below so many credits').inputValue(), '');
 });
 
 test('a checkout that is declined leads back to what can be bought', async (t) => {

@@ -19,6 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Union, cast
 
@@ -164,7 +165,10 @@ class UrlChecker:
                     raise error from None
                 after = refused.headers.get("Retry-After", "")
                 wait_s = float(after) if after.isdecimal() else wait_s
-            except (OSError, EOFError, http.client.HTTPException):
+            except (FileNotFoundError, PermissionError, IsADirectoryError):
+                # Of a file that cannot be written.
+                raise
+            except (OSError, EOFError, zlib.error, http.client.HTTPException):
                 if n == self._tries or not is_repeatable:
                     raise
             time.sleep(wait_s)
@@ -190,7 +194,7 @@ def is_webhook_signed(body: bytes, header: str, secret: str, *, now: float | Non
     return any(name == "v1" and hmac.compare_digest(value.encode(), expected.encode()) for name, _, value in fields)
 
 
-def _read_json(response: http.client.HTTPResponse) -> Any:
+def _read_json(response: http.client.HTTPResponse | urllib.error.HTTPError) -> Any:
     with _unpacked(response) as content:
         return json.loads(content.read() or b"null")
 
@@ -202,7 +206,7 @@ def _write(response: http.client.HTTPResponse, path: str | os.PathLike[str]) -> 
         raise http.client.IncompleteRead(b"", response.length)
 
 
-def _unpacked(response: http.client.HTTPResponse) -> BinaryIO:
+def _unpacked(response: http.client.HTTPResponse | urllib.error.HTTPError) -> BinaryIO:
     is_packed = response.headers.get("Content-Encoding") == "gzip"
     return cast(BinaryIO, gzip.GzipFile(fileobj=response) if is_packed else response)
 
@@ -217,8 +221,8 @@ def _list_of(urls: Sequence[Item]) -> dict[str, Any]:
 def _error_of(refused: urllib.error.HTTPError) -> ApiError:
     request_id = refused.headers.get("X-Request-ID")
     try:
-        return ApiError(refused.code, json.loads(refused.read())["error"], request_id)
-    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+        return ApiError(refused.code, _read_json(refused)["error"], request_id)
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error, http.client.HTTPException):
         # What stands before the service answers in its own way.
         error = {"code": "unavailable", "message": f"The answer has status {refused.code}."}
         return ApiError(refused.code, error, request_id)

@@ -60,8 +60,11 @@ export function openKeptReplies(readmodels: State): KeptReplies {
   }
   return {
     of: ({ _id, position }, name, make) => at(position, `${_id} ${name}`, make),
-    // The position is read first: what is made may only be newer.
-    ofJobs: async (name, make) => at(await readmodels.position(), name, make),
+    async ofJobs(name, make) {
+      // The position is read first: what is made may only be newer. Where there is none, `make` waits for documents that are about to be whole.
+      const position = await readmodels.position().catch(() => null);
+      return position === null ? await make() : await at(position, name, make);
+    },
   };
 }
 

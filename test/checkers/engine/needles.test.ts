@@ -21,6 +21,8 @@ const parts: fc.Arbitrary<Part> = fc.oneof(
   fc.constantFrom<Part>(
     ['q?', ''],
     ['q*', 'qq'],
+    ['q*?', 'q'],
+    ['q+?', 'qq'],
     ['[^<]{1,5}', 'xyz'],
     ['[- ]', '-'],
     ['\\bq', 'q'],

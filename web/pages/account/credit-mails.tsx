@@ -11,7 +11,7 @@ export function CreditMails() {
 }
 
 function Choice({ of }: { of: AnswerOf<'GET /users/me/credit-mails'> }) {
-  const [below, setBelow] = useState(of.low_balance === null ? '' : String(of.low_balance));
+  const [below, setBelow] = useState(of.low_balance ? String(of.low_balance) : '');
   const [low, setLow] = useState(of.low_balance !== 0);
   const [expiring, setExpiring] = useState(of.expiring_credits);
   const save = useAction(async () => {

@@ -65,7 +65,7 @@ function NoEntries({ is_filtered }: { is_filtered: boolean }) {
   if (!is_filtered) return <Empty title="Your balance has not changed yet" />;
   return (
     <Empty title="The ledger has no such entry">
-      <button type="button" onClick={() => setQuery({ type: undefined })}>
+      <button type="button" onClick={() => setQuery({ type: undefined, offset: undefined })}>
         Show everything
       </button>
     </Empty>

@@ -67,7 +67,7 @@ function NoJobs({ is_filtered }: { is_filtered: boolean }) {
   if (is_filtered) {
     return (
       <Empty title="No job has this status">
-        <button type="button" onClick={() => setQuery({ status: undefined })}>
+        <button type="button" onClick={() => setQuery({ status: undefined, offset: undefined })}>
           Show all jobs
         </button>
       </Empty>

@@ -49,6 +49,14 @@ test('what several jobs say is made again when the read models have moved', asyn
   t.is(textOf(await ask('of alice')), '{"made":3}');
 });
 
+test('what several jobs say is made, and not kept, while the read models have no position', async (t) => {
+  const position = () => Promise.reject(new Error('the documents are not ready'));
+  const { kept } = counting({ flips: 0, position });
+  let made = 0;
+  const ask = () => kept.ofJobs('of alice', async () => ({ body: { made: ++made } }));
+  t.deepEqual([(await ask()).body, (await ask()).body], [{ made: 1 }, { made: 2 }]);
+});
+
 test('many who ask at once wait for one reply, and a failure is not kept', async (t) => {
   const { ask, kept, made } = counting();
   await Promise.all(Array.from({ length: 100 }, () => ask()));

@@ -36,7 +36,13 @@ export function Page() {
             onChange={(text) => setQuery({ [name]: text.trim(), offset: undefined }, { replace: true })}
           />
         ))}
-        {action && <Check label={`only: ${words(action)}`} is_on set={() => setQuery({ action: undefined })} />}
+        {action && (
+          <Check
+            label={`only: ${words(action)}`}
+            is_on
+            set={() => setQuery({ action: undefined, offset: undefined })}
+          />
+        )}
       </search>
       <List
         of={trail}

@@ -70,6 +70,8 @@ function LookUp({ version }: { version: string }) {
           <Failure of={found} />
           <p aria-live="polite">
             {found.value &&
+              !found.is_waiting &&
+              !found.error &&
               (entry ? (
                 <>
                   <bdi>{entry.domain}</bdi> <span class="badge is-broken">blocked</span> <bdi>{entry.reason}</bdi>
