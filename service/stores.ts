@@ -32,9 +32,9 @@ export interface Stores {
 }
 
 /** http and the checkers append most: a thread checkpoints the write-ahead log, so that no append waits for that. */
-const FOR_HTTP = { checkpoint_thread: true, commit_thread: true };
+const FOR_HTTP = { checkpoint_thread: true };
 /** A checker appends all the time, so its appends share an fsync. */
-const FOR_CHECKER = { checkpoint_thread: true, group_ms: 50 };
+const FOR_CHECKER = { ...FOR_HTTP, group_ms: 50 };
 const LOG_OPTIONS = { http: FOR_HTTP, checker: FOR_CHECKER, others: {} };
 /** Reads of http run in two threads, one for heavy reads and one for others, so that none blocks its event loop. */
 const HTTP_READERS = 2;

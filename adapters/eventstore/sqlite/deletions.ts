@@ -4,7 +4,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { transaction } from '../../sqlite.ts';
-import { categoryOf } from './appends.ts';
+import { categoryOf } from './group-commit.ts';
 
 /** Limits of one transaction. */
 const STREAMS = 200;

@@ -1,6 +1,6 @@
 // Writes the log. Appends of one turn of the event loop, or of a few milliseconds, share one transaction and so one fsync.
 // Each append succeeds or conflicts on its own, in the order of the calls.
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AppendResult,
@@ -10,9 +10,9 @@ import {
   MAX_APPEND_EVENTS,
   type NewEvent,
 } from '../../../events/event-store.ts';
-import { Appends, type Committed, type Row, type StoredAppend } from './appends.ts';
-import type { Committer } from './committer.ts';
+import { transaction } from '../../sqlite.ts';
 import { whenLogIsFree } from './connection.ts';
+import { toPosition } from './position.ts';
 
 const MAX_STREAM_CHARS = 512;
 /** Limits of one transaction. Further appends wait for the next one, so that other writers get a turn. */
@@ -25,10 +25,13 @@ const GROUP_CHARS = 32 * 2 ** 20;
  */
 const BUSY_SPACING_MS = 15;
 const COMMITS_AT_ONCE = 8;
-/** A larger group takes longer to send to another thread than to commit. */
-const MOST_SENT_CHARS = 2 ** 20;
+/** Rows of one INSERT: executing a statement costs more than adding a row. */
+const ROWS = 10;
 
-interface Append extends StoredAppend {
+interface Append {
+  stream: string;
+  expected: ExpectedRevision;
+  rows: Row[];
   chars: number;
   order: Order | null;
   done: PromiseWithResolvers<AppendResult>;
@@ -36,6 +39,12 @@ interface Append extends StoredAppend {
 /** Shared by appends that are to be made in an order: after an error of one, those behind it are not made. */
 export interface Order {
   broken?: { by: unknown };
+}
+interface Row {
+  id: string;
+  type: string;
+  metadata: string;
+  data: string;
 }
 
 /** Calls `then` after the time, unless what it returns is called before. */
@@ -45,21 +54,16 @@ const inTime: Later = (then, ms) => {
   return () => clearTimeout(timer);
 };
 
-export interface GroupCommitOptions {
-  /** Commits the groups of a run in another thread. Without one this thread commits all. */
-  committer?: Pick<Committer, 'commit'> | null;
-  later?: Later;
-  /** Milliseconds that never go back. */
-  monotonic?: () => number;
-}
-
 export class GroupCommit {
-  readonly #appends: Appends;
+  readonly #db: DatabaseSync;
   readonly #appended: () => void;
-  readonly #committer: Pick<Committer, 'commit'> | null;
+  readonly #findStream: StatementSync;
+  readonly #createStream: StatementSync;
+  readonly #eventsAfter: StatementSync;
+  readonly #insertOne: StatementSync;
+  readonly #insertMany: StatementSync;
   readonly #group_ms: number;
   readonly #later: Later;
-  readonly #monotonic: () => number;
   #committed_at = Number.NEGATIVE_INFINITY;
   #commits_in_a_row = 0;
   #last_appends = 0;
@@ -68,15 +72,24 @@ export class GroupCommit {
   #enough: (() => void) | null = null;
   #writing: Promise<void> | undefined;
 
-  /** Calls `appended` after each commit that added events. `group_ms`: the least time between two commits. */
-  constructor(db: DatabaseSync, group_ms: number, appended: () => void, options: GroupCommitOptions = {}) {
-    const { committer = null, later = inTime, monotonic = () => performance.now() } = options;
-    this.#appends = new Appends(db);
+  /** Calls `appended` after each commit that added events. `group_ms`: the least time between two commits. `later`: for tests. */
+  constructor(db: DatabaseSync, group_ms: number, appended: () => void, later: Later = inTime) {
+    this.#db = db;
     this.#later = later;
-    this.#monotonic = monotonic;
     this.#group_ms = group_ms;
     this.#appended = appended;
-    this.#committer = committer;
+    this.#findStream = db.prepare(`
+      SELECT id, deleted, (SELECT max(revision) FROM events WHERE stream_id = streams.id) AS revision
+      FROM streams WHERE name = ?`);
+    this.#createStream = db.prepare('INSERT INTO streams (name, category) VALUES (?, ?) ON CONFLICT DO NOTHING');
+    this.#eventsAfter = db.prepare(`
+      SELECT position, id FROM events WHERE stream_id = ? AND revision > ? ORDER BY revision LIMIT ?`);
+    const insert = (rows: number) =>
+      db.prepare(`
+        INSERT INTO events (stream_id, revision, type, id, metadata, data)
+        VALUES ${Array(rows).fill('(?, ?, ?, ?, ?, ?)').join(', ')}`);
+    this.#insertOne = insert(1);
+    this.#insertMany = insert(ROWS);
   }
 
   /** Throws RangeError or AppendTooLarge for an append that can never succeed. The caller may change `events` after the call. */
@@ -109,7 +122,7 @@ export class GroupCommit {
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
       // The first append after a pause is committed at once, so that a small job does not wait for others.
-      const since_ms = this.#monotonic() - this.#committed_at;
+      const since_ms = performance.now() - this.#committed_at;
       this.#commits_in_a_row = since_ms < BUSY_SPACING_MS ? this.#commits_in_a_row + 1 : 0;
       if (since_ms < this.#group_ms) await delay(this.#group_ms - since_ms);
       else if (this.#commits_in_a_row > COMMITS_AT_ONCE) await this.#asMany(BUSY_SPACING_MS - since_ms);
@@ -118,7 +131,7 @@ export class GroupCommit {
       const group = this.#takeGroup();
       this.#last_appends = group.length;
       await this.#commit(group);
-      this.#committed_at = this.#monotonic();
+      this.#committed_at = performance.now();
     }
     this.#writing = undefined;
   }
@@ -151,11 +164,20 @@ export class GroupCommit {
       return !order?.broken;
     });
     if (group.length === 0) return;
-    let made: Committed;
+    let grown = false;
     try {
-      made = (await this.#sent(group)) ?? (await whenLogIsFree(() => this.#appends.commit(group)));
-      group.forEach(({ done }, index) => {
-        done.resolve(made.results[index]!);
+      const results = await whenLogIsFree(() => {
+        grown = false;
+        return transaction(this.#db, () =>
+          group.map((append) => {
+            const { result, wrote } = this.#decide(append);
+            grown ||= wrote;
+            return result;
+          }),
+        );
+      });
+      group.forEach((append, index) => {
+        append.done.resolve(results[index]!);
       });
     } catch (error) {
       // One append of the group cannot be written. Retrying each alone spares the others, and is safe because ids are compared.
@@ -167,19 +189,56 @@ export class GroupCommit {
       }
       return;
     }
-    if (made.has_grown) this.#appended();
+    if (grown) this.#appended();
   }
 
-  /** What the other thread has made of the group; null where this one has to commit it. A lone append is committed sooner here. */
-  async #sent(group: readonly Append[]): Promise<Committed | null> {
-    if (this.#committer === null || group.length === 1 || this.#commits_in_a_row < COMMITS_AT_ONCE) return null;
-    if (group.reduce((sum, { chars }) => sum + chars, 0) > MOST_SENT_CHARS) return null;
-    const made = await this.#committer.commit(group);
-    // The thread may have ended behind its commit.
-    if (made === null) this.#appended();
-    return made;
+  #decide({ stream, expected, rows }: Append): { result: AppendResult; wrote: boolean } {
+    if (expected === 'no_stream') {
+      const made = this.#createStream.run(stream, categoryOf(stream));
+      if (made.changes === 1) return this.#wrote(Number(made.lastInsertRowid), 0, rows);
+    }
+    const found = this.#findStream.get(stream) as { id: number; deleted: number; revision: number | null } | undefined;
+    const after = expected === 'no_stream' ? -1 : expected;
+    // Some events of a deleted stream may still wait to be removed.
+    const last = found?.deleted ? -1 : (found?.revision ?? -1);
+    if (found && last === after && !found.deleted) return this.#wrote(found.id, after + 1, rows);
+    if (found && last > after) {
+      const there = this.#eventsAfter.all(found.id, after, rows.length) as { position: number; id: string }[];
+      if (there.length === rows.length && rows.every((row, index) => row.id === there[index]!.id)) {
+        const position = toPosition(there.at(-1)!.position);
+        return { result: { ok: true, revision: after + rows.length, position }, wrote: false };
+      }
+    }
+    return { result: { ok: false, conflict: true, actual: last === -1 ? 'no_stream' : last }, wrote: false };
+  }
+
+  #wrote(id: number, revision: number, rows: readonly Row[]): { result: AppendResult; wrote: true } {
+    const position = toPosition(this.#insert(id, revision, rows));
+    return { result: { ok: true, revision: revision + rows.length - 1, position }, wrote: true };
+  }
+
+  /** Returns the rowid of the last inserted event. */
+  #insert(stream: number, revision: number, rows: readonly Row[]): number {
+    let position: number | bigint = 0;
+    let next = 0;
+    for (; next + ROWS <= rows.length; next += ROWS) {
+      const values = [];
+      for (let index = next; index < next + ROWS; index += 1) {
+        const { type, id, metadata, data } = rows[index]!;
+        values.push(stream, revision + index, type, id, metadata, data);
+      }
+      position = this.#insertMany.run(...values).lastInsertRowid;
+    }
+    for (; next < rows.length; next += 1) {
+      const { type, id, metadata, data } = rows[next]!;
+      position = this.#insertOne.run(stream, revision + next, type, id, metadata, data).lastInsertRowid;
+    }
+    return Number(position);
   }
 }
+
+/** A stream's name up to the first dash. */
+export const categoryOf = (stream: string): string => stream.split('-', 1)[0]!;
 
 /** Throws RangeError for a name that is empty, too long, or would come back changed from SQLite. */
 export function checkStream(stream: string): void {

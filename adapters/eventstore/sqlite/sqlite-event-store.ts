@@ -18,7 +18,6 @@ import { pause } from '../../../time/pause.ts';
 import { truncateWal, WalTruncation } from '../../sqlite-erasure.ts';
 import { Arrivals } from './arrivals.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { Committer } from './committer.ts';
 import { connect, connectToRead, whenLogIsFree } from './connection.ts';
 import { Deletions } from './deletions.ts';
 import { checkStream, GroupCommit, type Order } from './group-commit.ts';
@@ -33,8 +32,6 @@ export interface SqliteEventStoreOptions {
   checkpoint_pages?: number;
   /** Whether a separate thread runs checkpoints, so that no commit blocks the caller's event loop for them. */
   checkpoint_thread?: boolean;
-  /** Whether a separate thread commits while many append, so that no fsync blocks the caller's event loop then. It wants `checkpoint_thread`. */
-  commit_thread?: boolean;
   /**
    * The least time between two commits. Appends in between share the next commit and its fsync, which blocks the thread.
    * For a thread that appends all the time without waiting for the answers. Default 0.
@@ -76,26 +73,16 @@ export async function openSqliteEventStore(options: SqliteEventStoreOptions): Pr
     path,
     checkpoint_pages = 16_000,
     checkpoint_thread = false,
-    commit_thread = false,
     group_ms = 0,
     max_pages,
     read_only = false,
   } = options;
-  if (read_only) return new SqliteEventStore(await connectToRead(path), path, { group_ms, read_ahead: true });
+  if (read_only) return new SqliteEventStore(await connectToRead(path), path, group_ms, null, true);
   const db = await connect(path, checkpoint_pages);
   if (max_pages !== undefined) db.exec(`PRAGMA max_page_count = ${max_pages}`);
-  if (!checkpoint_thread) return new SqliteEventStore(db, path, { group_ms });
+  if (!checkpoint_thread) return new SqliteEventStore(db, path, group_ms, null);
   db.exec('PRAGMA wal_autocheckpoint = 0');
-  const checkpointer = new Checkpointer(db, { path, restart_pages: checkpoint_pages });
-  const committer = commit_thread ? new Committer({ path, checkpoint_pages }) : null;
-  return new SqliteEventStore(db, path, { group_ms, checkpointer, committer });
-}
-
-interface Parts {
-  group_ms: number;
-  checkpointer?: Checkpointer | null;
-  committer?: Committer | null;
-  read_ahead?: boolean;
+  return new SqliteEventStore(db, path, group_ms, new Checkpointer(db, { path, restart_pages: checkpoint_pages }));
 }
 
 class SqliteEventStore implements StoredLog {
@@ -105,7 +92,6 @@ class SqliteEventStore implements StoredLog {
   readonly #arrivals: Arrivals;
   readonly #writer: GroupCommit;
   readonly #checkpointer: Checkpointer | null;
-  readonly #committer: Committer | null;
   readonly #streams: StreamPages;
   readonly #findRevision: StatementSync;
   readonly #findLastId: StatementSync;
@@ -115,23 +101,17 @@ class SqliteEventStore implements StoredLog {
   #truncation: WalTruncation | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    db: DatabaseSync,
-    path: string,
-    { group_ms, checkpointer = null, committer = null, read_ahead = false }: Parts,
-  ) {
+  constructor(db: DatabaseSync, path: string, group_ms: number, checkpointer: Checkpointer | null, read_ahead = false) {
     this.#db = db;
     this.#path = path;
     this.#read_ahead = read_ahead;
     this.#checkpointer = checkpointer;
-    this.#committer = committer;
     if (checkpointer === null) this.#truncation = new WalTruncation(() => this.#truncate());
     this.#arrivals = new Arrivals(path, () => this.#head());
-    const appended = () => {
+    this.#writer = new GroupCommit(db, group_ms, () => {
       this.#arrivals.announce();
       this.#checkpointer?.checkpointIfLong();
-    };
-    this.#writer = new GroupCommit(db, group_ms, appended, { committer });
+    });
     this.#streams = new StreamPages(db);
     this.#findRevision = db.prepare(`
       SELECT max(revision) AS revision FROM events WHERE stream_id = (SELECT id FROM streams WHERE name = ?)`);
@@ -275,7 +255,6 @@ class SqliteEventStore implements StoredLog {
     // The waiting subscriptions wake, find the store closed, and end.
     this.#arrivals.wake();
     await this.#writer.settled();
-    await this.#committer?.close();
     this.#truncation?.close();
     await this.#checkpointer?.close();
     this.#arrivals.close();

@@ -16,15 +16,14 @@ eventStoreContract(test, 'the SQLite event log', {
   async open() {
     const folder = await mkdtemp(join(tmpdir(), 'event-log-'));
     const opened: EventStore[] = [];
-    const open = async (threads = {}) => {
-      const store = await openSqliteEventStore({ path: join(folder, 'events.db'), ...threads });
+    const reopen = async () => {
+      const store = await openSqliteEventStore({ path: join(folder, 'events.db') });
       opened.push(store);
       return store;
     };
     return {
-      // As http has it, beside one as other processes do.
-      store: await open({ checkpoint_thread: true, commit_thread: true }),
-      reopen: () => open(),
+      store: await reopen(),
+      reopen,
       async close() {
         for (const store of opened) await store.close();
         await rm(folder, { recursive: true });
