@@ -160,7 +160,7 @@ test('a wrong option names the values that are valid, and ends with 2', async (t
     [['query'], /it needs SQL/],
     [
       ['query', 'SELECT list(range) FROM range(60000000)'],
-      /^(?:\d.* events\/s\n\n)?this takes more memory than it gets: .*\n$/,
+      /^(?:\d.* events\/s\n+)?this takes more memory than it gets: .*\n$/,
     ],
     [['tail', '--file', 'x'], /--file/],
   ];
