@@ -1,60 +1,19 @@
 // The audit passes what the service writes, and names each entry that somebody has changed.
-import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
 import { openPacker } from '../../audit/digests.ts';
-import type { Rule, Violation } from '../../audit/findings.ts';
-import { AUDITED, openLedgerAudit } from '../../audit/ledger-audit.ts';
+import type { Rule } from '../../audit/findings.ts';
+import { AUDITED } from '../../audit/ledger-audit.ts';
 import { GrowingTree, leafOf } from '../../audit/merkle.ts';
-import type { AuditOptions, AuditReport, LedgerAudit } from '../../audit/types.ts';
+import type { LedgerAudit } from '../../audit/types.ts';
 import { entryHash } from '../../events/credits.ts';
 import type { EventRow, EventStore, RecordedEvent } from '../../events/event-store.ts';
+import { audited, auditOf, rehashed, rowOf, rulesOf, UNREADABLE } from '../support/audited.ts';
 import { fillLedger, openFiller } from '../support/audited-ledger.ts';
 import { leastCpuMs } from '../support/cpu-time.ts';
 import { openTestStores } from '../support/stores.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-31T09:00:00Z');
-
-/** Audits the events one by one, and as a thread that reads ahead gives them: both find the same. */
-function auditOf(events: readonly RecordedEvent[], options: Partial<AuditOptions> = {}) {
-  const one_by_one = audited(options, (audit) => {
-    for (const event of events) audit.take(event);
-  });
-  const pack = openPacker((rowid) => events[rowid]!.position);
-  const rows = events.map(rowOf);
-  const ahead = audited(options, (audit) => {
-    for (let n = 0; n < rows.length; n += PAGE) audit.takeDigests(structuredClone(pack(rows.slice(n, n + PAGE))));
-  });
-  assert.deepEqual(ahead, one_by_one);
-  return one_by_one;
-}
-
-const PAGE = 7;
-
-function audited(options: Partial<AuditOptions>, take: (audit: LedgerAudit) => void) {
-  const found: Violation[] = [];
-  const audit = openLedgerAudit({ found: (violation) => found.push(violation), ...options });
-  take(audit);
-  const report: AuditReport = audit.finish();
-  const balances = [...audit.balances()].sort((a, b) => (a.user_id < b.user_id ? -1 : 1));
-  const first = audit.firstEntry();
-  audit.close();
-  return { found, report, balances, first };
-}
-
-const rowOf = (event: RecordedEvent, rowid: number): EventRow => [
-  ...([rowid, event.revision, event.type, event.id, JSON.stringify(event.metadata)] as const),
-  ...([textOf(event), event.stream] as const),
-];
-/** Of data that cannot be read. */
-const UNREADABLE = '{"amount":-2"';
-function textOf(event: RecordedEvent): string {
-  try {
-    return JSON.stringify(event.data);
-  } catch {
-    return UNREADABLE;
-  }
-}
 
 /** Copies, because a test changes them. */
 const eventsOf = async (log: EventStore): Promise<RecordedEvent[]> =>
@@ -65,8 +24,6 @@ async function filled(t: ExecutionContext): Promise<RecordedEvent[]> {
   await fillLedger(log);
   return eventsOf(log);
 }
-
-const rulesOf = (found: readonly Violation[]): Rule[] => [...new Set(found.map(({ rule }) => rule))];
 
 test('what the service writes breaks no rule, also with almost nothing in memory', async (t) => {
   const events = await filled(t);
@@ -101,17 +58,6 @@ test('a changed entry is named by its position, and no other one', async (t) => 
     );
   }
 });
-
-/** The same ledger with every hash computed anew. */
-function rehashed(events: readonly RecordedEvent[]): RecordedEvent[] {
-  const hashes = new Map<string, string>();
-  return events.map((event) => {
-    if (!event.stream.startsWith('credits-')) return event;
-    const made = entryHash(hashes.get(event.stream) ?? '', event);
-    hashes.set(event.stream, made);
-    return { ...event, data: { ...(event.data as object), hash: made } };
-  });
-}
 
 type Change = (data: Record<string, unknown>) => Record<string, unknown>;
 const CHANGES: [what: string, type: string, change: Change, rule: Rule][] = [

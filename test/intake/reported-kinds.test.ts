@@ -62,7 +62,7 @@ for (const [kind, name, content, urls] of [
   [
     'cells of many lines above the first URL',
     'x.csv',
-    `id,text,link\n${Array.from({ length: 60 }, (_, n) => `${n},"${'A line of a letter.\n'.repeat(25)}",\n`).join('')}61,x,${A}\n62,y,${C}\n`,
+    `id,text,link\n${Array.from({ length: 60 }, (_, n) => `${n},"${`${'A line of a letter. '.repeat(6)}\n`.repeat(25)}",\n`).join('')}61,x,${A}\n62,y,${C}\n`,
     [A, C],
   ],
   [

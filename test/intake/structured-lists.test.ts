@@ -255,3 +255,12 @@ test('a bit flipped anywhere in ODS or gzip gives a result or an error that name
     }
   }
 });
+
+test('references of Zotero have their lines for rows, so that no two are in one', async (t) => {
+  const of = (url: string) => `<bib:Document><dcterms:URI><rdf:value>${url}</rdf:value></dcterms:URI></bib:Document>\n`;
+  const sheet = await open(t, 'x.rdf', `<rdf:RDF>\n${of('https://a.example/')}${of('https://b.example/')}</rdf:RDF>`);
+  t.deepEqual(await cellsOf(sheet), [
+    { row: 2, value: 'https://a.example/' },
+    { row: 3, value: 'https://b.example/' },
+  ]);
+});

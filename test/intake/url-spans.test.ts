@@ -107,6 +107,7 @@ for (const [syntax, text, urls] of [
     ['https://a.example.org/Help:Contents'],
   ],
   ['an operator of two signs', `x==${A}?a=b== y`, [`${A}?a=b==`]],
+  ['an attribute without quotes', `<x href=${A}?t=YQ==>x`, [`${A}?t=YQ==`]],
   ['brackets with a label', `<URL:${A}?t=YWI==>`, [`${A}?t=YWI==`]],
   ['colons of a file of properties', 'host=https\\://a.example.org\\:8080/1 # x', ['https://a.example.org:8080/1']],
   ['arrows of ASCII', `${A}->${B} ${A}=>${B}`, [A, B, A, B]],

@@ -9,6 +9,7 @@ import type { CreditMails } from '../../events/user.ts';
 import { creditNoticesManagers } from '../../processes/credit-notices.ts';
 import type { Mail } from '../../processes/mail.ts';
 import { mails as sending } from '../../processes/mails.ts';
+import { creditNotices } from '../../readmodels/billing/credit-notices.ts';
 import { openReadModels } from '../../readmodels/read-models.ts';
 import { passesOf } from '../support/manager-pass.ts';
 import { commandContext, openTestStores, project, silent } from '../support/stores.ts';
@@ -68,6 +69,11 @@ async function world(t: ExecutionContext) {
       users.handle(userStream('alice'), context(), (user) => chooseCreditMails(user, chosen)),
     erase: () => users.handle(userStream('alice'), context(), (user) => erase(user)),
     project: () => project(stores),
+    /** The credits of which the read model knows when they expire. */
+    async lots() {
+      await project(stores);
+      return (await readmodels.collection(creditNotices).get('alice'))!.lots;
+    },
     /** What a pass sends. */
     async told() {
       const before = sent.length;
@@ -185,6 +191,25 @@ test('credits that expire are told seven days before, once for each time of expi
     [LOW],
     'nothing is left to expire',
   );
+});
+
+test('credits that a job gives back before their time are told of, and used ones are forgotten when it is over', async (t) => {
+  const { run, grant, spend, told, lots, clock } = await world(t);
+  const END = START + 28 * DAY;
+  await grant(100, iso(END));
+  await spend(100, 'cancelled');
+  t.is((await told()).length, 1, 'a low balance');
+  await run({ type: 'refund', job_id: 'cancelled', reservation_ids: ['cancelled:0'], amount: 90 });
+  clock.now = END - 7 * DAY;
+  t.deepEqual(
+    (await told()).map(({ subject }) => subject),
+    ['Credits of yours expire on 2026-02-28'],
+  );
+  await spend(90);
+  t.is((await lots()).length, 1);
+  clock.now = END + 1;
+  await grant(10);
+  t.deepEqual(await lots(), []);
 });
 
 test('who wants no such mail gets none, nor does who was erased', async (t) => {
