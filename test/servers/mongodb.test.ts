@@ -101,7 +101,7 @@ function suite(url: string): void {
   });
 
   /** Documents that are reached through a proxy, and the proxy. */
-  async function openBehindProxy() {
+  async function openBehindProxy({ server_wait_ms } = PATIENTLY) {
     const [, host, port] = /^mongodb:\/\/(?:[^@/]*@)?([^:/,?]+)(?::(\d+))?/.exec(url)!;
     const proxy = new TcpProxy({ host: host!, port: Number(port ?? 27017) });
     await proxy.open();
@@ -111,6 +111,7 @@ function suite(url: string): void {
       url: `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`,
       database,
       log,
+      server_wait_ms,
     });
     const close = async () => {
       await documents.close();
@@ -122,7 +123,7 @@ function suite(url: string): void {
   }
 
   test('documents in MongoDB: without a server every call fails as unavailable, in time, and works when it is back', async (t) => {
-    const { documents, proxy, close } = await openBehindProxy();
+    const { documents, proxy, close } = await openBehindProxy({ server_wait_ms: 15_000 });
     try {
       const things = await documents.collection<Thing>(THINGS);
       await things.write([{ insert: { _id: 'a', n: 1 } }]);
