@@ -64,6 +64,8 @@ export async function openDatabase(file?: string): Promise<Database> {
     const connection = await instance.connect();
     running = connection;
     await connection.run("SET TimeZone = 'UTC'");
+    // What is removed is not written first.
+    if (file === undefined) await connection.run('PRAGMA disable_checkpoint_on_shutdown');
     const stream: Database['stream'] = async (statement) => {
       const zone = await timeZone(connection);
       const reading = typeof statement === 'string' ? connection.stream(statement) : statement.stream();

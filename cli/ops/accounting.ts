@@ -34,7 +34,6 @@ const REVENUE_COLUMNS = [
 ];
 
 export const accountingRevenue: Command = {
-  name: 'accounting revenue',
   summary:
     'print deferred revenue by month: billed, refunded, earned by use, earned by expiry, and still owed in credits',
   options: { 'as-of': AS_OF, file: FILE, out: OUT },
@@ -86,7 +85,6 @@ function timeOf(run: Run, option: string, of_day: 'start' | 'end'): number | nul
 }
 
 export const accountingPayments: Command = {
-  name: 'accounting payments',
   summary: 'print the payments of a period by customer, with what went back of each since',
   options: { ...PERIOD, out: OUT },
   async run(run) {
@@ -139,7 +137,6 @@ const COLUMN_OF: Record<TransactionType, 'bought' | 'plan' | 'given' | 'used' | 
   };
 
 export const accountingUsage: Command = {
-  name: 'accounting usage',
   summary:
     'print the credits of each customer by month: bought, of plans, given, used, expired, taken back and adjusted',
   options: { ...PERIOD, file: FILE, out: OUT },

@@ -1,68 +1,42 @@
-// All commands of `npm run ops`.
-import { accountingPayments, accountingRevenue, accountingUsage } from './accounting.ts';
-import type { Command } from './command.ts';
-import { doctor } from './doctor.ts';
-import { eventsCopy } from './events-copy.ts';
-import { eventsExport } from './events-export.ts';
-import { eventsQuery } from './events-query.ts';
-import { eventsCount, eventsRead } from './events-read.ts';
-import { eventsTail } from './events-tail.ts';
-import { fsck } from './fsck.ts';
-import { ledgerExport, ledgerVerifyExport } from './ledger-export.ts';
-import { ledgerJournal } from './ledger-journal.ts';
-import { ledgerProveLast, ledgerVerifyLast } from './ledger-last.ts';
-import { ledgerClose, ledgerPeriods } from './ledger-periods.ts';
-import { ledgerHeads, ledgerProveConsistency, ledgerProveInclusion } from './ledger-proofs.ts';
-import { ledgerSignHead } from './ledger-sign-head.ts';
-import { ledgerStatement } from './ledger-statement.ts';
-import { ledgerTrace } from './ledger-trace.ts';
-import { ledgerTrialBalance } from './ledger-trial-balance.ts';
-import { ledgerVerify } from './ledger-verify.ts';
-import { mailsList, mailsSend } from './mails.ts';
-import { parkDiscard, parkList, parkRetry } from './park.ts';
-import { paymentsReconcile } from './payments-reconcile.ts';
-import { projectionsCancel } from './projections-cancel.ts';
-import { projectionsDiff } from './projections-diff.ts';
-import { projectionsList } from './projections-list.ts';
-import { projectionsRebuild } from './projections-rebuild.ts';
-import { storeCompact } from './store-compact.ts';
+// All commands of `npm run ops`. Each is loaded when it is called: all of them together take most of a second of processor time.
+import type { Commands } from './command.ts';
 
-export const COMMANDS: readonly Command[] = [
-  doctor,
-  ledgerVerify,
-  ledgerStatement,
-  ledgerTrialBalance,
-  ledgerTrace,
-  ledgerJournal,
-  ledgerClose,
-  ledgerPeriods,
-  ledgerExport,
-  ledgerVerifyExport,
-  ledgerHeads,
-  ledgerProveConsistency,
-  ledgerProveInclusion,
-  ledgerProveLast,
-  ledgerVerifyLast,
-  ledgerSignHead,
-  paymentsReconcile,
-  accountingRevenue,
-  accountingPayments,
-  accountingUsage,
-  projectionsList,
-  projectionsDiff,
-  projectionsRebuild,
-  projectionsCancel,
-  parkList,
-  parkRetry,
-  parkDiscard,
-  fsck,
-  mailsList,
-  mailsSend,
-  storeCompact,
-  eventsTail,
-  eventsRead,
-  eventsCount,
-  eventsExport,
-  eventsQuery,
-  eventsCopy,
-];
+export const COMMANDS: Commands = {
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  'ledger verify': async () => (await import('./ledger-verify.ts')).ledgerVerify,
+  'ledger statement': async () => (await import('./ledger-statement.ts')).ledgerStatement,
+  'ledger trial-balance': async () => (await import('./ledger-trial-balance.ts')).ledgerTrialBalance,
+  'ledger trace': async () => (await import('./ledger-trace.ts')).ledgerTrace,
+  'ledger journal': async () => (await import('./ledger-journal.ts')).ledgerJournal,
+  'ledger close': async () => (await import('./ledger-periods.ts')).ledgerClose,
+  'ledger periods': async () => (await import('./ledger-periods.ts')).ledgerPeriods,
+  'ledger export': async () => (await import('./ledger-export.ts')).ledgerExport,
+  'ledger verify-export': async () => (await import('./ledger-export.ts')).ledgerVerifyExport,
+  'ledger heads': async () => (await import('./ledger-proofs.ts')).ledgerHeads,
+  'ledger prove-consistency': async () => (await import('./ledger-proofs.ts')).ledgerProveConsistency,
+  'ledger prove-inclusion': async () => (await import('./ledger-proofs.ts')).ledgerProveInclusion,
+  'ledger prove-last': async () => (await import('./ledger-last.ts')).ledgerProveLast,
+  'ledger verify-last': async () => (await import('./ledger-last.ts')).ledgerVerifyLast,
+  'ledger sign-head': async () => (await import('./ledger-sign-head.ts')).ledgerSignHead,
+  'payments reconcile': async () => (await import('./payments-reconcile.ts')).paymentsReconcile,
+  'accounting revenue': async () => (await import('./accounting.ts')).accountingRevenue,
+  'accounting payments': async () => (await import('./accounting.ts')).accountingPayments,
+  'accounting usage': async () => (await import('./accounting.ts')).accountingUsage,
+  'projections list': async () => (await import('./projections-list.ts')).projectionsList,
+  'projections diff': async () => (await import('./projections-diff.ts')).projectionsDiff,
+  'projections rebuild': async () => (await import('./projections-rebuild.ts')).projectionsRebuild,
+  'projections cancel': async () => (await import('./projections-cancel.ts')).projectionsCancel,
+  'park list': async () => (await import('./park.ts')).parkList,
+  'park retry': async () => (await import('./park.ts')).parkRetry,
+  'park discard': async () => (await import('./park.ts')).parkDiscard,
+  fsck: async () => (await import('./fsck.ts')).fsck,
+  'mails list': async () => (await import('./mails.ts')).mailsList,
+  'mails send': async () => (await import('./mails.ts')).mailsSend,
+  'store compact': async () => (await import('./store-compact.ts')).storeCompact,
+  'events tail': async () => (await import('./events-tail.ts')).eventsTail,
+  'events read': async () => (await import('./events-read.ts')).eventsRead,
+  'events count': async () => (await import('./events-read.ts')).eventsCount,
+  'events export': async () => (await import('./events-export.ts')).eventsExport,
+  'events query': async () => (await import('./events-query.ts')).eventsQuery,
+  'events copy': async () => (await import('./events-copy.ts')).eventsCopy,
+};

@@ -32,8 +32,6 @@ export interface Run {
 }
 
 export interface Command {
-  /** Such as `ledger verify`. */
-  name: string;
   /** Its arguments, such as `FILE`, or `[NAME…]` for any number. */
   arguments?: string;
   summary: string;
@@ -48,51 +46,61 @@ const COMMON: Readonly<Record<string, Option>> = {
 
 export type Parsed = { help: string } | { command: Command; values: Values; arguments: string[] };
 
+/** By their names, such as `ledger verify`. */
+export type Commands = Readonly<Record<string, () => Promise<Command>>>;
+
 /** Throws `UsageError` for what no command takes. */
-export function parse(commands: readonly Command[], words: readonly string[]): Parsed {
+export async function parse(commands: Commands, words: readonly string[]): Promise<Parsed> {
   const names = words.filter((word) => !word.startsWith('-'));
-  const command = commands.find(({ name }) => name.split(' ').every((part, n) => words[n] === part));
-  if (!command) {
-    if (names.length === 0) return { help: overview(commands) };
-    const group = commands.filter(({ name }) => name.startsWith(`${names[0]} `));
-    if (group.length > 0 && names.length === 1) return { help: overview(group) };
+  const name = Object.keys(commands).find((each) => each.split(' ').every((part, n) => words[n] === part));
+  if (name === undefined) {
+    const [group, ...others] = names;
+    const listed = Object.keys(commands).filter((each) => group === undefined || each.startsWith(`${group} `));
+    if (listed.length > 0 && others.length === 0) return { help: await overview(commands, listed) };
     throw new UsageError(`there is no command \`${names.slice(0, 2).join(' ')}\`: \`npm run ops -- --help\` lists all`);
   }
+  const command = await commands[name]!();
   const all = { ...command.options, ...COMMON };
   try {
     const { values, positionals } = parseArgs({
-      args: words.slice(command.name.split(' ').length),
+      args: words.slice(name.split(' ').length),
       options: all as ParseArgsOptionsConfig,
       allowPositionals: command.arguments !== undefined,
     });
-    if (values.help) return { help: helpOf(command) };
+    if (values.help) return { help: helpOf(name, command) };
     const wanted = command.arguments?.split(' ').length ?? 0;
     if (!command.arguments?.endsWith('…]') && positionals.length !== wanted)
       throw new UsageError(`it needs ${command.arguments}`);
     return { command, values: values as Values, arguments: positionals };
   } catch (error) {
-    throw new UsageError(`${command.name}: ${(error as Error).message}\n${usageOf(command)}`);
+    throw new UsageError(`${name}: ${(error as Error).message}\n${usageOf(name, command)}`);
   }
 }
 
-function overview(commands: readonly Command[]): string {
+async function overview(commands: Commands, names: readonly string[]): Promise<string> {
+  const rows = await Promise.all(
+    names.map(async (name) => {
+      const command = await commands[name]!();
+      return [calledAs(name, command), command.summary] as const;
+    }),
+  );
   return `usage: npm run ops -- COMMAND [OPTIONS]
 
-${inColumns(commands.map((command) => [nameOf(command), command.summary]))}
+${inColumns(rows)}
 
 The commands read, and change nothing unless they say so. They take the settings of the service: DATA_DIR or EVENTSTORE_URL names the log.
 \`npm run -s ops -- COMMAND --help\` explains one, \`--json\` prints JSON. Exit codes: 0 clean, 1 a violation, 2 could not check.
 `;
 }
 
-const nameOf = ({ name, arguments: given }: Command) => (given === undefined ? name : `${name} ${given}`);
-const usageOf = (command: Command) => `usage: npm run ops -- ${nameOf(command)} [OPTIONS]`;
+const calledAs = (name: string, { arguments: given }: Command) => (given === undefined ? name : `${name} ${given}`);
+const usageOf = (name: string, command: Command) => `usage: npm run ops -- ${calledAs(name, command)} [OPTIONS]`;
 
-function helpOf(command: Command): string {
+function helpOf(name: string, command: Command): string {
   const options = Object.entries({ ...command.options, ...COMMON }).map(
     ([name, { value, means }]) => [`--${name}${value === undefined ? '' : ` ${value}`}`, means] as const,
   );
-  return `${usageOf(command)}\n\n${command.summary}\n\n${inColumns(options)}\n`;
+  return `${usageOf(name, command)}\n\n${command.summary}\n\n${inColumns(options)}\n`;
 }
 
 function inColumns(rows: readonly (readonly [name: string, means: string])[]): string {

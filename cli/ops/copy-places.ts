@@ -4,7 +4,6 @@ import { hash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
-import { openS3Blobs } from '../../adapters/blobs/s3/s3-blobs.ts';
 import { assertOwner, COPIED_TABLES, type Copied, type Copy, changedTables, NoCopy } from '../../analysis/copy.ts';
 import { copyToParquet } from '../../analysis/parquet.ts';
 import { publishToPostgres } from '../../analysis/postgres-copy.ts';
@@ -102,6 +101,7 @@ export async function publishToBucket(
   folder: string,
   step: () => void = () => {},
 ): Promise<void> {
+  const { openS3Blobs } = await import('../../adapters/blobs/s3/s3-blobs.ts');
   await using blobs = closing(await openS3Blobs({ ...bucket, folder: join(folder, 'downloads') }));
   const state = await copy.copied();
   const { changed, is_published: _, ...copied } = state;

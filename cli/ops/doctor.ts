@@ -32,7 +32,6 @@ const DISK_SHARE = 0.1;
 const MANY = 1_000;
 
 export const doctor: Command = {
-  name: 'doctor',
   summary: 'look at everything once, and say in sentences what is wrong and what to do',
   options: {},
   async run(run) {

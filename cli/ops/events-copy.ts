@@ -16,7 +16,6 @@ const FOLLOW_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
 export const eventsCopy: Command = {
-  name: 'events copy',
   summary: 'keep a copy of the events, with the tables of SQL, for other tools: only what is new is added at each call',
   options: {
     to: {

@@ -15,7 +15,6 @@ const FORMATS = ['jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
 export const eventsExport: Command = {
-  name: 'events export',
   summary: 'write events to a file that others read: JSON lines, CSV or Parquet',
   options: {
     out: { type: 'string', value: 'FILE', means: 'the file; without it, standard output' },

@@ -18,7 +18,6 @@ const FORMATS = ['text', 'jsonl', 'csv', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 
 export const eventsQuery: Command = {
-  name: 'events query',
   arguments: '[SQL…]',
   summary: "answer DuckDB's SQL, given here, by --sql FILE or on standard input: docs/events.md lists the tables",
   options: {

@@ -16,7 +16,6 @@ export const FORMAT = {
 export const formatOf = (run: Run) => (run.json ? 'jsonl' : oneOf(run, 'format', FORMATS));
 
 export const eventsRead: Command = {
-  name: 'events read',
   summary: 'print events in the order of the log',
   options: { ...WHICH, limit: LIMIT, format: FORMAT },
   async run(run) {
@@ -42,7 +41,6 @@ const DAY_CHARS = 'yyyy-mm-dd'.length;
 const GROUPS = ['all', 'category', 'type', 'day'] as const;
 
 export const eventsCount: Command = {
-  name: 'events count',
   summary: 'count events',
   options: { ...WHICH, by: { type: 'string', value: 'WHAT', means: 'count by category, type or day (UTC)' } },
   async run(run) {

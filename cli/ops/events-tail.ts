@@ -16,7 +16,6 @@ import { openOutput } from './output-file.ts';
 const LONGEST_WAIT_MS = 5_000;
 
 export const eventsTail: Command = {
-  name: 'events tail',
   summary: 'print events as they are appended, until Ctrl-C; --from begins earlier',
   options: {
     ...SELECTING,

@@ -35,7 +35,6 @@ interface Report extends Counts {
 }
 
 export const fsck: Command = {
-  name: 'fsck',
   summary:
     'compare every document with the log, audit its ledgers and settlements, and name all that differs (TMPDIR needs room for the documents)',
   options: {

@@ -12,7 +12,6 @@ import { openWrittenLog } from './open-log.ts';
 import { openOutput } from './output-file.ts';
 
 export const ledgerExport: Command = {
-  name: 'ledger export',
   summary: 'write the ledger, and the jobs, results and payments that prove it, to a file',
   options: {
     out: { type: 'string', value: 'FILE', means: 'the file; without it, standard output' },
@@ -39,7 +38,6 @@ export const ledgerExport: Command = {
 };
 
 export const ledgerVerifyExport: Command = {
-  name: 'ledger verify-export',
   arguments: 'FILE',
   summary: 'audit an exported file by every rule that `ledger verify` knows, and say what of it is proved',
   options: { 'as-of': AS_OF, ...HEADS, grace: GRACE },

@@ -40,7 +40,6 @@ const CREDIT = 'CREDIT';
 const DAY_CHARS = 'yyyy-mm-dd'.length;
 
 export const ledgerJournal: Command = {
-  name: 'ledger journal',
   summary: 'print the ledger and its payments in double entry: a transaction for each entry, payment and reversal',
   options: {
     format: { type: 'string', value: 'FORMAT', means: `${FORMATS.join(', ')} (hledger)` },

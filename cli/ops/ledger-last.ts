@@ -9,7 +9,6 @@ import { asOf, FILE, HEADS, headsOf, openSource } from './ledger-options.ts';
 import { openOutput } from './output-file.ts';
 
 export const ledgerProveLast: Command = {
-  name: 'ledger prove-last',
   summary: 'print the proof that an entry was the last one at a time, under a signed head',
   options: {
     'as-of': {
@@ -40,7 +39,6 @@ export const ledgerProveLast: Command = {
 };
 
 export const ledgerVerifyLast: Command = {
-  name: 'ledger verify-last',
   arguments: 'FILE',
   summary: 'verify a proof that `ledger prove-last` printed, without the log',
   options: HEADS,

@@ -15,7 +15,6 @@ const SHOWN = 1_000;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 export const ledgerClose: Command = {
-  name: 'ledger close',
   summary:
     'close the books until a day: nothing is refused, and `ledger periods` lists what touches the period later (this appends an event)',
   options: {
@@ -52,7 +51,6 @@ async function countedUntil(source: LedgerSource, until: string): Promise<Period
 }
 
 export const ledgerPeriods: Command = {
-  name: 'ledger periods',
   summary: 'list the closed periods, and the entries and payments that came after a closing and touch its period',
   options: { file: FILE },
   async run(run) {

@@ -10,7 +10,6 @@ import { AS_OF, asOf, FILE, openSource } from './ledger-options.ts';
 const SIZE = { type: 'string', value: 'N' } as const;
 
 export const ledgerHeads: Command = {
-  name: 'ledger heads',
   summary: 'print the signed heads: keep one, and it proves later that nothing before it was changed',
   options: { 'as-of': AS_OF, file: FILE, last: { type: 'boolean', means: 'only the last one, as the note to keep' } },
   async run(run) {
@@ -31,7 +30,6 @@ export const ledgerHeads: Command = {
 };
 
 export const ledgerProveConsistency: Command = {
-  name: 'ledger prove-consistency',
   summary: 'print the proof that the ledger of one size begins with that of another (RFC 9162)',
   options: {
     first: { ...SIZE, means: 'the entries of the earlier tree' },
@@ -49,7 +47,6 @@ export const ledgerProveConsistency: Command = {
 };
 
 export const ledgerProveInclusion: Command = {
-  name: 'ledger prove-inclusion',
   summary: 'print the proof that a transaction of a user is in the ledger (RFC 9162)',
   options: {
     user: { type: 'string', value: 'ID', means: 'the user' },

@@ -8,7 +8,6 @@ import { type Command, EXIT, UsageError } from './command.ts';
 const MIN_SECRET_BYTES = 32;
 
 export const ledgerSignHead: Command = {
-  name: 'ledger sign-head',
   summary: 'sign the text of a head, from standard input, with a key that the service does not have',
   options: {
     'secret-file': { type: 'string', value: 'FILE', means: `a file of at least ${MIN_SECRET_BYTES} random bytes` },

@@ -11,7 +11,6 @@ import { openPdf } from './statement-pdf.ts';
 const FORMATS = ['text', 'csv', 'pdf'] as const;
 
 export const ledgerStatement: Command = {
-  name: 'ledger statement',
   summary: 'print the entries of one user, whole or by month, and check their hashes and balances',
   options: {
     user: { type: 'string', value: 'ID', means: 'the user' },

@@ -37,7 +37,6 @@ interface Trace {
 }
 
 export const ledgerTrace: Command = {
-  name: 'ledger trace',
   summary:
     'go from a row of a job to what was found of its URL, and to the entries and grants that paid for it; or from an entry to the rows that it paid for',
   options: {

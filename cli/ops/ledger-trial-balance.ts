@@ -20,7 +20,6 @@ const IN_MEMORY = 50_000;
 const FORMATS = ['text', 'csv'] as const;
 
 export const ledgerTrialBalance: Command = {
-  name: 'ledger trial-balance',
   summary: 'sum up every type of transaction, and compare with the balances of all accounts',
   options: {
     'as-of': AS_OF,

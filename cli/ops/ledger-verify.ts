@@ -16,7 +16,6 @@ import { type SinceSizes, sinceHead, textOfSince } from './since-head.ts';
 const SHOWN = 1_000;
 
 export const ledgerVerify: Command = {
-  name: 'ledger verify',
   summary: 'replay every account from the log alone, and name each entry that breaks a rule',
   options: { 'as-of': AS_OF, ...HEADS, 'since-head': SINCE_HEAD, grace: GRACE },
   async run(run) {

@@ -12,7 +12,6 @@ const SHOWN = 1_000;
 const LATE_MS = 2 * 3_600_000;
 
 export const mailsList: Command = {
-  name: 'mails list',
   summary: 'print the mails that are owed, the oldest first, and how many were sent and dropped',
   options: { dropped: { type: 'boolean', means: 'print those that were dropped' } },
   async run(run) {
@@ -38,7 +37,6 @@ const factsOf = ({ _id: mail_id, user_id, kind, status, created_at }: MailDocume
 });
 
 export const mailsSend: Command = {
-  name: 'mails send',
   arguments: 'ADDRESS',
   summary: 'send a test mail as the service would, and say in words what stands in its way',
   options: {},

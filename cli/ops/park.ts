@@ -17,7 +17,6 @@ import { isClean, textOf } from './projections-rebuild.ts';
 import { rebuild } from './rebuild.ts';
 
 export const parkList: Command = {
-  name: 'park list',
   summary: 'print the events that a projection could not take, with its error; its live documents lack them',
   options: {},
   async run(run) {
@@ -50,7 +49,6 @@ const textOfEvent = ({ projection, version, position, stream, revision, type, er
   `${projection} (version ${version}) at position ${position}, ${stream} ${revision}: ${type}\n  ${error.split('\n')[0]}\n`;
 
 export const parkDiscard: Command = {
-  name: 'park discard',
   arguments: 'NAME POSITION',
   summary: 'let a read model do without an event that it parked, for good; the audit lists it (this appends an event)',
   options: { reason: { type: 'string', value: 'TEXT', means: 'why the read model may lack it' } },
@@ -83,7 +81,6 @@ async function parkedAt(run: Run, name: string, position: string) {
 }
 
 export const parkRetry: Command = {
-  name: 'park retry',
   arguments: '[NAME…]',
   summary:
     'rebuild the read models that lack events, in which each event is tried again in its place (this writes documents)',

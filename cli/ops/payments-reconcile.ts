@@ -32,7 +32,6 @@ interface Reconciled {
 }
 
 export const paymentsReconcile: Command = {
-  name: 'payments reconcile',
   summary:
     'take the events of the payment provider that the log lacks, and name payments that the log alone has. It writes to the log',
   options: {

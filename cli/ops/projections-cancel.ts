@@ -9,7 +9,6 @@ import { openDocumentsToRead } from './open-documents.ts';
 import { namedProjections } from './projection-names.ts';
 
 export const projectionsCancel: Command = {
-  name: 'projections cancel',
   arguments: '[NAME…]',
   summary:
     'give up builds that are under way, have failed or were asked for, all without names; the live read models stay (this writes documents)',

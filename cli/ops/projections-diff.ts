@@ -23,7 +23,6 @@ import { ALL, namedProjections } from './projection-names.ts';
 import { openSteadyReads } from './steady-reads.ts';
 
 export const projectionsDiff: Command = {
-  name: 'projections diff',
   arguments: '[NAME…]',
   summary: 'compare each live document with what the log makes of it, in a temporary file of that size (TMPDIR)',
   options: { all: ALL },

@@ -18,7 +18,6 @@ interface Row extends Omit<FollowerStatus, 'state' | 'version' | 'position' | 'l
 }
 
 export const projectionsList: Command = {
-  name: 'projections list',
   summary: 'print the version, the position and the lag of each projection',
   options: {},
   async run(run) {

@@ -5,7 +5,6 @@ import { ALL, namedProjections } from './projection-names.ts';
 import { type Rebuilt, rebuild } from './rebuild.ts';
 
 export const projectionsRebuild: Command = {
-  name: 'projections rebuild',
   arguments: '[NAME…]',
   summary: 'rebuild read models from the log while they are read, and put them in their place (this writes documents)',
   options: {

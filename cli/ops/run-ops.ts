@@ -8,7 +8,7 @@ export async function runOps(
   words: readonly string[],
   { env, folder, in: input, out, err }: Pick<Run, 'env' | 'folder' | 'in' | 'out' | 'err'>,
 ): Promise<Exit> {
-  const parsed = parse(COMMANDS, words);
+  const parsed = await parse(COMMANDS, words);
   if ('help' in parsed) {
     out.write(parsed.help);
     return EXIT.clean;

@@ -16,7 +16,6 @@ const ADVICE = {
 } as const;
 
 export const storeCompact: Command = {
-  name: 'store compact',
   summary:
     'write the files of the embedded stores anew, without what was deleted (the service must be stopped; this writes)',
   options: {},

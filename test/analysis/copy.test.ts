@@ -6,18 +6,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import { COPIED_TABLES, openCopy } from '../../analysis/copy.ts';
+import { openCopy } from '../../analysis/copy.ts';
 import { type Database, openDatabase } from '../../analysis/duckdb.ts';
 import type { StoredLog } from '../../events/event-store.ts';
 import { fillAnalysed } from '../support/analysed-log.ts';
 import { fillLedger } from '../support/audited-ledger.ts';
-import { rowsIn, tablesOfLog } from '../support/copied-rows.ts';
+import { rowsIn, rowsOfLog, type TableRows } from '../support/copied-rows.ts';
 import { folder } from '../support/filled-log.ts';
 
-async function assertSame(t: ExecutionContext, log: StoredLog, copy: Database): Promise<void> {
-  for await (const [name, rows] of tablesOfLog(log, COPIED_TABLES))
-    t.deepEqual(await rowsIn(copy, `FROM "${name}"`), rows, name);
+async function assertSame(t: ExecutionContext, wanted: TableRows, copy: Database): Promise<void> {
+  for (const [name, rows] of wanted) t.deepEqual(await rowsIn(copy, `FROM "${name}"`), rows, name);
 }
+
+/** The tables that what is deleted and what is left out would show in. */
+const SOME = ['events', 'urls', 'jobs', 'UrlsListed', 'URLChecked'];
 
 async function filled(t: ExecutionContext) {
   const at = await folder(t);
@@ -38,7 +40,7 @@ test('a copy has all tables of the log, adds only what is new, and loses what th
   const first = await openCopy(file, log);
   t.is(await first.advance(log), (await Array.fromAsync(log.readAll())).length);
   t.is(await first.forget(log), 0);
-  await assertSame(t, log, first.database);
+  await assertSame(t, await rowsOfLog(log), first.database);
   await first.close();
 
   await fillLedger(log);
@@ -49,7 +51,7 @@ test('a copy has all tables of the log, adds only what is new, and loses what th
   t.is(await again.advance(log), news.length);
   t.is(await again.forget(log), 2);
   t.is(await again.advance(log), 0);
-  await assertSame(t, log, again.database);
+  await assertSame(t, await rowsOfLog(log), again.database);
   const [left] = await again.database.all("SELECT count(*) FROM urls WHERE job_id = 'jan-1'");
   t.deepEqual(left, [0]);
   await again.close();
@@ -95,7 +97,7 @@ test('a copy that is stopped ends with what it has, and goes on from there', asy
   const copy = await openCopy(file, log);
   t.is(await copy.advance(log, stop.signal), 0);
   t.true((await copy.advance(log)) > 0);
-  await assertSame(t, log, copy.database);
+  await assertSame(t, await rowsOfLog(log, SOME), copy.database);
   await copy.close();
 });
 
@@ -156,7 +158,7 @@ test('a store that still gives the events of a deleted stream brings none of the
   t.teardown(() => again.close());
   await again.advance(keeping);
   t.is(await again.forget(keeping), 0);
-  await assertSame(t, log, again.database);
+  await assertSame(t, await rowsOfLog(log, SOME), again.database);
 });
 
 test('a copy that is killed at any step goes on as if it had not been', async (t) => {
@@ -167,22 +169,28 @@ test('a copy that is killed at any step goes on as if it had not been', async (t
   await before.close();
   await fillLedger(log);
   await purge(log, 'jan-2');
+  const wanted = await rowsOfLog(log);
   const program = join(import.meta.dirname, 'copying-until.ts');
   // What a killed one leaves goes with the test.
   const env = { ...process.env, TMPDIR: at };
-  const run = async (own: string, last: number) =>
-    (await promisify(execFile)(process.execPath, [program, path, own, String(last)], { env })).stdout;
+  const goOn = async (own: string, step?: () => void) => {
+    const copy = await openCopy(own, log, { step });
+    await copy.advance(log);
+    await copy.forget(log);
+    return copy;
+  };
   const whole = join(at, 'whole.duckdb');
   await copyFile(file, whole);
-  const steps = Number(await run(whole, -1));
+  let steps = 0;
+  await (await goOn(whole, () => void (steps += 1))).close();
   t.true(steps > 6, String(steps));
   for (let last = 0; last < steps; last += 1) {
     const own = join(at, `${last}.duckdb`);
     await copyFile(file, own);
-    await t.throwsAsync(run(own, last), { message: /Command failed/ }, `it is killed at step ${last}`);
-    await run(own, -1);
-    const copy = await openCopy(own, log);
-    await assertSame(t, log, copy.database);
+    const killed = promisify(execFile)(process.execPath, [program, path, own, String(last)], { env });
+    await t.throwsAsync(killed, { message: /Command failed/ }, `it is killed at step ${last}`);
+    const copy = await goOn(own);
+    await assertSame(t, wanted, copy.database);
     await copy.close();
   }
 });

@@ -1,4 +1,4 @@
-// Copies a log, and ends as by kill -9 at a step: node copying-until.ts EVENTS_DB COPY STEP. It prints the number of steps where it came to the end.
+// Copies a log, and ends as by kill -9 at a step: node copying-until.ts EVENTS_DB COPY STEP.
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openCopy } from '../../analysis/copy.ts';
 
@@ -13,4 +13,3 @@ await copy.advance(log);
 await copy.forget(log);
 await copy.close();
 await log.close();
-process.stdout.write(String(steps));

@@ -1,9 +1,11 @@
 // `npm run ops`: its commands, help and exit codes, over both event stores.
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
@@ -57,6 +59,21 @@ test('the program prints and ends as its command does', async (t) => {
   db.exec("UPDATE events SET data = '{' WHERE type = 'CreditsReserved'");
   db.close();
   await assertSame(1, verify);
+});
+
+test('a command loads what it needs, and nothing of the others', async (t) => {
+  const DATA_DIR = await filledFolder(t);
+  const program = join(import.meta.dirname, '../../cli/ops.ts');
+  const hooks = `import { registerHooks } from 'node:module'; const load = (url, context, next) => (console.error(url), next(url, context)); registerHooks({ load })`;
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(hooks)}`, program];
+  const copying = ['events', 'copy', '--to', join(DATA_DIR, 'copy.duckdb')];
+  const { stderr } = await promisify(execFile)(process.execPath, [...args, ...copying], { env: { DATA_DIR } });
+  const loaded = stderr.split('\n');
+  t.true(loaded.some((url) => url.endsWith('/cli/ops/events-copy.ts')));
+  t.deepEqual(
+    loaded.filter((url) => /\/(?:audit|commands|http|processes|@aws-sdk|pg)\//.test(url)),
+    [],
+  );
 });
 
 test('a wrong command, option, setting or a missing log ends with 2, and makes nothing', async (t) => {

@@ -1,5 +1,6 @@
 // The rows of a copy of the events, and of SQL over the log, as texts that are equal where the rows are: DuckDB, Parquet and PostgreSQL write the
 // same values in forms of their own.
+import { COPIED_TABLES } from '../../analysis/copy.ts';
 import type { Database } from '../../analysis/duckdb.ts';
 import { sourceOfLog } from '../../analysis/event-source.ts';
 import { openQuery } from '../../analysis/query.ts';
@@ -27,20 +28,22 @@ export const rowTexts = (rows: readonly (readonly unknown[])[]): string[] => row
 
 const EVERYTHING = { streams: null, categories: null, types: null, from: null, to: null };
 
-/** Of each of the tables, as SQL over the log answers. */
-export async function* tablesOfLog(
-  log: EventStore,
-  tables: readonly string[],
-): AsyncGenerator<[table: string, rows: string[]]> {
+/** The rows of each table by its name. */
+export type TableRows = ReadonlyMap<string, readonly string[]>;
+
+/** As SQL over the log answers. */
+export async function rowsOfLog(log: EventStore, tables: readonly string[] = COPIED_TABLES): Promise<TableRows> {
   const query = await openQuery(sourceOfLog(log), EVERYTHING);
+  const found = new Map<string, string[]>();
   try {
     for (const table of tables) {
       for await (const { rows } of query.answers(`FROM "${table}"`))
-        yield [table, rowTexts((await Array.fromAsync(rows)).flat())];
+        found.set(table, rowTexts((await Array.fromAsync(rows)).flat()));
     }
   } finally {
     await query.close();
   }
+  return found;
 }
 
 /** Of the answer of a statement. */

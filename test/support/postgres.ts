@@ -57,19 +57,27 @@ export async function startPostgres(programs: string): Promise<Postgres> {
 }
 
 /** The rows as lists: whole numbers as such, times in ISO 8601, JSON parsed. */
-export async function asked(url: string, sql: string): Promise<unknown[][]> {
+export const asked = async (url: string, sql: string): Promise<unknown[][]> => (await askedEach(url, [sql]))[0]!;
+
+/** Of several statements, over one connection. */
+export async function askedEach(url: string, statements: readonly string[]): Promise<unknown[][][]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
   try {
-    const { rows, fields } = await client.query<unknown[]>({ text: sql, rowMode: 'array' });
-    const is_number = fields.map(({ dataTypeID }) => dataTypeID === pg.types.builtins.INT8);
-    return rows.map((row) =>
-      row.map((value, n) =>
-        value instanceof Date ? value.toISOString() : is_number[n] && value !== null ? Number(value) : value,
-      ),
-    );
+    const answers: unknown[][][] = [];
+    for (const sql of statements) answers.push(rowsOf(await client.query<unknown[]>({ text: sql, rowMode: 'array' })));
+    return answers;
   } finally {
     await client.end();
   }
+}
+
+function rowsOf({ rows, fields }: pg.QueryArrayResult<unknown[]>): unknown[][] {
+  const is_number = fields.map(({ dataTypeID }) => dataTypeID === pg.types.builtins.INT8);
+  return rows.map((row) =>
+    row.map((value, n) =>
+      value instanceof Date ? value.toISOString() : is_number[n] && value !== null ? Number(value) : value,
+    ),
+  );
 }
