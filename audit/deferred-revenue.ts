@@ -21,12 +21,7 @@ export interface RevenueMonth {
   deferred_at_end_cents: number;
 }
 
-export interface DeferredRevenue {
-  /** Takes the events of payments and ledgers in the order of the log. */
-  take(event: RecordedEvent): void;
-  /** Every month with a change, and those between, by currency. */
-  months(): RevenueMonth[];
-}
+export type DeferredRevenue = ReturnType<typeof openDeferredRevenue>;
 
 /** A lot of a payment. */
 interface PaidLot {
@@ -58,7 +53,7 @@ const monthOf = (time: string): string => new Date(time).toISOString().slice(0, 
 const worthOf = ({ net_cents, credits, remaining }: PaidLot): number => Math.round((net_cents * remaining) / credits);
 
 /** A sandbox moves no money: its payments count nothing. */
-export function openDeferredRevenue(): DeferredRevenue {
+export function openDeferredRevenue() {
   const payments = new Map<string, Payment>();
   const reversals = new Map<string, Map<string, Reversal>>();
   /** What was counted as refunded of a payment. */
@@ -170,11 +165,13 @@ export function openDeferredRevenue(): DeferredRevenue {
   }
 
   return {
-    take(event) {
+    /** Takes the events of payments and ledgers in the order of the log. */
+    take(event: RecordedEvent): void {
       const category = categoryOf(event.stream);
       if (category === 'payment') pay(idOf(event.stream), event as unknown as PaymentEvent);
       else if (category === 'credits') enter(event as unknown as RecordedEvent & CreditsEvent);
     },
+    /** Every month with a change, and those between, by currency. */
     months: () => [...changes].sort().flatMap(([currency, by_month]) => [...monthsOf(currency, by_month)]),
   };
 }

@@ -9,18 +9,13 @@ const KEY_BYTES = 32;
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
-export interface NoteSigner {
-  /** What verifiers need: `name+id+key`. It is public. */
-  verifier: string;
-  /** Signs a text that ends with a line end. */
-  sign(text: string): string;
-}
+export type NoteSigner = ReturnType<typeof openNoteSigner>;
 
 /**
  * The signer whose key derives from `secret`. `name` has neither spaces nor `+`.
  * @example openNoteSigner('ledger', Buffer.from('secret')).verifier.split('+')[0] // 'ledger'
  */
-export function openNoteSigner(name: string, secret: Uint8Array): NoteSigner {
+export function openNoteSigner(name: string, secret: Uint8Array) {
   const key = createPrivateKey({
     key: Buffer.concat([PKCS8, derivedKey(secret, 'ledger heads')]),
     format: 'der',
@@ -29,8 +24,10 @@ export function openNoteSigner(name: string, secret: Uint8Array): NoteSigner {
   const public_key = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(SPKI.length);
   const id = keyId(name, public_key);
   return {
+    /** What verifiers need: `name+id+key`. It is public. */
     verifier: `${name}+${id.toString('hex')}+${Buffer.concat([Buffer.of(ED25519), public_key]).toString('base64')}`,
-    sign(text) {
+    /** Signs a text that ends with a line end. */
+    sign(text: string): string {
       const signature = Buffer.concat([id, sign(null, Buffer.from(text), key)]);
       return `${text}\n— ${name} ${signature.toString('base64')}\n`;
     },

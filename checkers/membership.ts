@@ -18,14 +18,7 @@ export interface MembershipOptions {
   monotonic: () => number;
 }
 
-export interface Membership {
-  /** Under its present name. */
-  readonly standing: Standing;
-  /** Aborts when the others have taken this checker for dead: it then has nothing in hand, and another name. */
-  readonly expelled: AbortSignal;
-  /** Says that nothing is in hand any more, so that others get its hosts at once. */
-  leave(): Promise<void>;
-}
+export type Membership = Awaited<ReturnType<typeof joinCheckers>>;
 
 const ANNOUNCE_MS = 1000;
 /** Between two looks at requests in flight to hosts that have moved. */
@@ -36,7 +29,7 @@ const LOOK_MS = 20;
 const MAX_ANNOUNCED_SUSPECTS = 20;
 
 /** Joins the other checkers. The dispatcher gives it hosts when their former checkers have released them. */
-export async function joinCheckers(options: MembershipOptions): Promise<Membership> {
+export async function joinCheckers(options: MembershipOptions) {
   const { queue, engine, logger, signal, announce_ms = ANNOUNCE_MS, monotonic } = options;
   let standing = new Standing(randomUUID(), monotonic());
   let expelled = new AbortController();
@@ -131,12 +124,15 @@ export async function joinCheckers(options: MembershipOptions): Promise<Membersh
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   return {
-    get standing() {
+    /** Under its present name. */
+    get standing(): Standing {
       return standing;
     },
-    get expelled() {
+    /** Aborts when the others have taken this checker for dead: it then has nothing in hand, and another name. */
+    get expelled(): AbortSignal {
       return expelled.signal;
     },
+    /** Says that nothing is in hand any more, so that others get its hosts at once. */
     leave: () => broadcast(ALIVE_SUBJECT, { id: standing.id, leaves: true }),
   };
 }

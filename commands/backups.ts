@@ -4,15 +4,7 @@ import type { BackupCompleted, BackupEvent, BackupFailed, BackupRehearsed } from
 import type { EventStore, Position } from '../events/event-store.ts';
 import type { BackupTurnEvent } from '../events/service.ts';
 import { BACKUP_TURN_STREAM, backupStream } from '../events/streams.ts';
-import {
-  type CommandContext,
-  type Decision,
-  type Done,
-  evolveBy,
-  notRefused,
-  openAggregate,
-  type Refusal,
-} from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, notRefused, openAggregate, type Refusal } from './aggregate.ts';
 import { fromLastEvent } from './stream-states.ts';
 
 export type Backup =
@@ -70,24 +62,14 @@ const turn = {
 /** Another backup runs. */
 export type BackupRunning = Refusal & { code: 'backup_running'; backup_id: string };
 
-export interface Backups {
-  /** Reads the log. */
-  read(backup_id: string): Promise<Backup>;
-  /** Starts a backup unless another one runs. */
-  start(
-    backup_id: string,
-    context: CommandContext,
-  ): Promise<{ ok: true; position: Position } | { ok: false; refused: BackupRunning }>;
-  /** Returns the backup after the command. */
-  run(backup_id: string, command: BackupCommand, context: CommandContext): Promise<Done & { state?: Backup }>;
-}
+export type Backups = ReturnType<typeof openBackups>;
 
-export function openBackups(log: EventStore): Backups {
+export function openBackups(log: EventStore) {
   const aggregate = openAggregate<Backup, BackupEvent>(log, { initial, evolve });
   const turns = openAggregate<Turn, BackupTurnEvent>(log, turn, { begin: fromLastEvent(log, turn) });
 
   const read = async (backup_id: string) => (await aggregate.read(backupStream(backup_id))).state;
-  const run: Backups['run'] = (backup_id, command, context) =>
+  const run = (backup_id: string, command: BackupCommand, context: CommandContext) =>
     aggregate.handle(backupStream(backup_id), context, (state) => decide(state, command));
 
   /** Refuses while the admitted backup runs. Starts it when the request that was admitted died before it did. */
@@ -109,9 +91,15 @@ export function openBackups(log: EventStore): Backups {
   }
 
   return {
+    /** Reads the log. */
     read,
+    /** Returns the backup after the command. */
     run,
-    async start(backup_id, context) {
+    /** Starts a backup unless another one runs. */
+    async start(
+      backup_id: string,
+      context: CommandContext,
+    ): Promise<{ ok: true; position: Position } | { ok: false; refused: BackupRunning }> {
       const admitted = await turns.handle(BACKUP_TURN_STREAM, context, (state) =>
         admit(state.backup_id, backup_id, context),
       );

@@ -23,15 +23,13 @@ export function decide(
   return { events: closed || part !== parts ? [] : [{ type: 'DomainsChecked', data }] };
 }
 
-export interface DomainChecks {
-  /** The position that the log has reached with the part. */
-  record(part: number, checked: DomainsChecked, context: CommandContext): Promise<Position>;
-}
+export type DomainChecks = ReturnType<typeof openDomainChecks>;
 
-export function openDomainChecks(log: EventStore): DomainChecks {
+export function openDomainChecks(log: EventStore) {
   const aggregate = openAggregate<RecordedParts, DomainChecksEvent>(log, { initial, evolve });
   return {
-    async record(part, data, context) {
+    /** The position that the log has reached with the part. */
+    async record(part: number, data: DomainsChecked, context: CommandContext): Promise<Position> {
       const decided = (recorded: RecordedParts) => decide(recorded, part, data);
       const stream = domainChecksStream(data.job_id);
       return notRefused(await aggregate.handle(stream, context, decided, { assume_empty: part === 0 })).position;

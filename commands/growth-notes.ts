@@ -24,21 +24,18 @@ export function remove(note: GrowthNote): Decision<GrowthNoteEvent> {
   return { events: note === 'added' ? [{ type: 'GrowthNoteDeleted', data: {} }] : [] };
 }
 
-export interface GrowthNotes {
-  /** The command's id is the note's. */
-  add(note: Omit<GrowthNoteAdded, 'note_id'>, context: CommandContext): Promise<Done>;
-  /** Refused as `growth_note_not_found`. */
-  remove(note_id: string, context: CommandContext): Promise<Done>;
-}
+export type GrowthNotes = ReturnType<typeof openGrowthNotes>;
 
-export function openGrowthNotes(log: EventStore): GrowthNotes {
+export function openGrowthNotes(log: EventStore) {
   const aggregate = openAggregate<GrowthNote, GrowthNoteEvent>(log, { initial, evolve });
   return {
-    add: (note, context) => {
+    /** The command's id is the note's. */
+    add: (note: Omit<GrowthNoteAdded, 'note_id'>, context: CommandContext): Promise<Done> => {
       const note_id = context.command_id;
       const stream = growthNoteStream(note_id);
       return aggregate.handle(stream, context, (state) => add(state, { note_id, ...note }), { assume_empty: true });
     },
-    remove: (note_id, context) => aggregate.handle(growthNoteStream(note_id), context, remove),
+    /** Refused as `growth_note_not_found`. */
+    remove: (note_id: string, context: CommandContext) => aggregate.handle(growthNoteStream(note_id), context, remove),
   };
 }

@@ -135,17 +135,9 @@ export interface KeyScope {
   key: string;
 }
 
-export interface IdempotencyKeys {
-  run(
-    scope: KeyScope,
-    command: Exclude<IdempotencyCommand, { type: 'retire' }>,
-    context: CommandContext,
-  ): Promise<Handled<IdempotencyKey, IdempotencyRefusal>>;
-  /** Returns whether the stream is retired, so that it may be deleted. */
-  retire(stream: string, context: CommandContext): Promise<boolean>;
-}
+export type IdempotencyKeys = ReturnType<typeof openIdempotencyKeys>;
 
-export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
+export function openIdempotencyKeys(log: EventStore) {
   const aggregate = openAggregate<IdempotencyKey, IdempotencyEvent>(log, { initial, evolve });
   const hashOf = (...of: unknown[]) => hash('sha256', JSON.stringify(of), 'hex');
   /** How many streams of a key are retired, as far as this process has seen. Each claim comes before what is said of it. */
@@ -171,7 +163,11 @@ export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
   }
 
   return {
-    async run({ user_id, method, route, key }, command, context) {
+    async run(
+      { user_id, method, route, key }: KeyScope,
+      command: Exclude<IdempotencyCommand, { type: 'retire' }>,
+      context: CommandContext,
+    ): Promise<Handled<IdempotencyKey, IdempotencyRefusal>> {
       const of = [user_id, method, route, key];
       const known = hashOf(...of);
       for (let before = retired.get(known) ?? 0; ; before++) {
@@ -182,7 +178,8 @@ export function openIdempotencyKeys(log: EventStore): IdempotencyKeys {
         return done;
       }
     },
-    async retire(stream, context) {
+    /** Returns whether the stream is retired, so that it may be deleted. */
+    async retire(stream: string, context: CommandContext): Promise<boolean> {
       const done = await inStream(stream, { type: 'retire' }, context);
       return done?.ok === true && done.state.status === 'retired';
     },

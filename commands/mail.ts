@@ -4,7 +4,7 @@ import type { DataOf } from '../events/event-spec.ts';
 import type { EventStore } from '../events/event-store.ts';
 import type { MAIL_EVENTS, MailEvent, MailKind } from '../events/mail.ts';
 import { mailStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
 
 /** `due` before the first event, too: most mails are owed by an event of another stream. */
 export type MailState = 'due' | 'requested' | 'sent' | 'dropped';
@@ -37,19 +37,15 @@ export function decide(state: MailState, { user_id, kind, dropped }: MailOutcome
   return { events: [{ type: 'MailDropped', data: { user_id, kind, reason: dropped } }] };
 }
 
-export interface Mails {
-  isOpen(mail_id: string): Promise<boolean>;
-  request(mail_id: string, data: MailRequest, context: CommandContext): Promise<Done>;
-  record(mail_id: string, outcome: MailOutcome, context: CommandContext): Promise<Done>;
-}
+export type Mails = ReturnType<typeof openMails>;
 
-export function openMails(log: EventStore): Mails {
+export function openMails(log: EventStore) {
   const aggregate = openAggregate<MailState, MailEvent>(log, { initial, evolve });
   return {
-    isOpen: async (mail_id) => isOpen((await aggregate.read(mailStream(mail_id))).state),
-    request: (mail_id, data, context) =>
+    isOpen: async (mail_id: string) => isOpen((await aggregate.read(mailStream(mail_id))).state),
+    request: (mail_id: string, data: MailRequest, context: CommandContext) =>
       aggregate.handle(mailStream(mail_id), context, (state) => request(state, data)),
-    record: (mail_id, outcome, context) =>
+    record: (mail_id: string, outcome: MailOutcome, context: CommandContext) =>
       aggregate.handle(mailStream(mail_id), context, (state) => decide(state, outcome)),
   };
 }

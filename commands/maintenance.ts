@@ -1,5 +1,5 @@
 // The aggregate of maintenance mode. The last event of its stream alone says whether it is on.
-import type { EventStore, Position } from '../events/event-store.ts';
+import type { EventStore } from '../events/event-store.ts';
 import type { MaintenanceEvent } from '../events/service.ts';
 import { MAINTENANCE_STREAM } from '../events/streams.ts';
 import { type CommandContext, type Decision, evolveBy, notRefused, openAggregate } from './aggregate.ts';
@@ -30,16 +30,9 @@ export function decide({ current }: State, command: MaintenanceCommand): Decisio
   return { events: [{ type: 'MaintenanceStarted', data: { message, started_at } }] };
 }
 
-export interface MaintenanceMode {
-  /** Reads the log. */
-  read(): Promise<MaintenanceState>;
-  start(message: string, context: CommandContext): Promise<{ state: MaintenanceState; position: Position }>;
-  end(context: CommandContext): Promise<{ state: MaintenanceState; position: Position }>;
-  /** Starts it where it is off, and ends it where it is on. */
-  toggle(message: string, context: CommandContext): Promise<{ state: MaintenanceState; position: Position }>;
-}
+export type MaintenanceMode = ReturnType<typeof openMaintenanceMode>;
 
-export function openMaintenanceMode(log: EventStore): MaintenanceMode {
+export function openMaintenanceMode(log: EventStore) {
   const fold = { initial, evolve };
   const begin = fromLastEvent(log, fold);
   const aggregate = openAggregate<State, MaintenanceEvent>(log, fold, { begin });
@@ -50,9 +43,11 @@ export function openMaintenanceMode(log: EventStore): MaintenanceMode {
   }
   return {
     // A cached state would take a read of two events to confirm, and this one is read twice a second.
-    read: async () => (await begin(MAINTENANCE_STREAM))?.state.current ?? null,
-    start: (message, context) => run({ type: 'start', message, now: context.now }, context),
-    end: (context) => run({ type: 'end' }, context),
-    toggle: (message, context) => run({ type: 'toggle', message, now: context.now }, context),
+    /** Reads the log. */
+    read: async (): Promise<MaintenanceState> => (await begin(MAINTENANCE_STREAM))?.state.current ?? null,
+    start: (message: string, context: CommandContext) => run({ type: 'start', message, now: context.now }, context),
+    end: (context: CommandContext) => run({ type: 'end' }, context),
+    /** Starts it where it is off, and ends it where it is on. */
+    toggle: (message: string, context: CommandContext) => run({ type: 'toggle', message, now: context.now }, context),
   };
 }

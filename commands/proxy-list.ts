@@ -40,19 +40,17 @@ function changeOf(before: State['proxies'], after: State['proxies']) {
   return { added: after.length - kept, removed: known.size - kept };
 }
 
-export interface ProxyListCommands {
-  record(
-    list: ProxyList,
-    trigger: ProxyListRefreshed['trigger'],
-    context: CommandContext,
-  ): Promise<{ added: number; removed: number; position: Position }>;
-}
+export type ProxyListCommands = ReturnType<typeof openProxyListCommands>;
 
-export function openProxyListCommands(log: EventStore): ProxyListCommands {
+export function openProxyListCommands(log: EventStore) {
   const fold = { initial, evolve };
   const aggregate = openAggregate<State, ProxyListEvent>(log, fold, { begin: fromLastEvent(log, fold) });
   return {
-    async record({ proxies, skipped }, trigger, context) {
+    async record(
+      { proxies, skipped }: ProxyList,
+      trigger: ProxyListRefreshed['trigger'],
+      context: CommandContext,
+    ): Promise<{ added: number; removed: number; position: Position }> {
       let change = { added: 0, removed: 0 };
       const handled = await aggregate.handle(PROXY_LIST_STREAM, context, (state) => {
         change = changeOf(state.proxies, proxies);

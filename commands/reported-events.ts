@@ -9,13 +9,10 @@ const SHARDS = 16;
 /** Concurrent events of a shard share an append: at most this many. */
 const MAX_PER_APPEND = 32;
 
-export interface ReportedEvents {
-  recordAgencyEvent(data: Omit<AgencyEventReceived, 'event_id'>, context: CommandContext): Promise<Position>;
-  recordPaywallEvent(data: Omit<PaywallEventReceived, 'event_id'>, context: CommandContext): Promise<Position>;
-}
+export type ReportedEvents = ReturnType<typeof openReportedEvents>;
 
 /** The command's id is the event's. */
-export function openReportedEvents(log: EventStore): ReportedEvents {
+export function openReportedEvents(log: EventStore) {
   const aggregate = openStateless<ReportedEvent>(log, { max_per_append: MAX_PER_APPEND });
 
   async function record(event: ReportedEvent, context: CommandContext): Promise<Position> {
@@ -24,9 +21,9 @@ export function openReportedEvents(log: EventStore): ReportedEvents {
     return notRefused(await aggregate.handle(intakeStream(day, shard), context, () => ({ events: [event] }))).position;
   }
   return {
-    recordAgencyEvent: (data, context) =>
+    recordAgencyEvent: (data: Omit<AgencyEventReceived, 'event_id'>, context: CommandContext) =>
       record({ type: 'AgencyEventReceived', data: { event_id: context.command_id, ...data } }, context),
-    recordPaywallEvent: (data, context) =>
+    recordPaywallEvent: (data: Omit<PaywallEventReceived, 'event_id'>, context: CommandContext) =>
       record({ type: 'PaywallEventReceived', data: { event_id: context.command_id, ...data } }, context),
   };
 }

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import type { EventStore } from '../events/event-store.ts';
 import type { ShareCreated, SharesEvent, ShareUsed, ShareUseEvent } from '../events/share.ts';
 import { sharesStream, shareUsesStream } from '../events/streams.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, openAggregate, openStateless } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate, openStateless } from './aggregate.ts';
 
 export const MAX_SHARES = 100;
 
@@ -46,31 +46,27 @@ export const newShareToken = (secret: Buffer = randomBytes(32)) => secret.toStri
 /** The id is the token's hash: the token leads to its document, and the id does not reveal the token. */
 export const idOfShareToken = (token: string) => hash('sha256', token, 'hex');
 
-export interface Shares {
-  /** Refused as `too_many_shares`. */
-  create(
-    share: { token: string; job_id: string; user_id: string; expires_at: string | null },
-    context: CommandContext,
-  ): Promise<Done>;
-  /** Refused as `share_not_found` when the job has no such share. Revoking a revoked share succeeds. */
-  revoke(share: { share_id: string; job_id: string }, context: CommandContext): Promise<Done>;
-  /** Whether the job has the share and nobody has revoked it, as the log has it now. It may have expired. */
-  isValid(share: { share_id: string; job_id: string }): Promise<boolean>;
-  /** Records views of a share. The caller has found the share. */
-  recordUses(share_id: string, uses: ShareUsed, context: CommandContext): Promise<void>;
-}
+export type Shares = ReturnType<typeof openShares>;
 
-export function openShares(log: EventStore): Shares {
+export function openShares(log: EventStore) {
   const shares = openAggregate<SharesState, SharesEvent>(log, { initial, evolve });
   const used = openStateless<ShareUseEvent>(log);
   const run = (job_id: string, command: SharesCommand, context: CommandContext) =>
     shares.handle(sharesStream(job_id), context, (held) => decide(held, command));
   return {
-    create: ({ token, ...of }, context) =>
-      run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
-    revoke: ({ share_id, job_id }, context) => run(job_id, { type: 'revoke', share_id }, context),
-    isValid: async ({ share_id, job_id }) => (await shares.read(sharesStream(job_id))).state.get(share_id) === 'valid',
-    async recordUses(share_id, data, context) {
+    /** Refused as `too_many_shares`. */
+    create: (
+      { token, ...of }: { token: string; job_id: string; user_id: string; expires_at: string | null },
+      context: CommandContext,
+    ) => run(of.job_id, { type: 'create', share: { share_id: idOfShareToken(token), ...of } }, context),
+    /** Refused as `share_not_found` when the job has no such share. Revoking a revoked share succeeds. */
+    revoke: ({ share_id, job_id }: { share_id: string; job_id: string }, context: CommandContext) =>
+      run(job_id, { type: 'revoke', share_id }, context),
+    /** Whether the job has the share and nobody has revoked it, as the log has it now. It may have expired. */
+    isValid: async ({ share_id, job_id }: { share_id: string; job_id: string }): Promise<boolean> =>
+      (await shares.read(sharesStream(job_id))).state.get(share_id) === 'valid',
+    /** Records views of a share. The caller has found the share. */
+    async recordUses(share_id: string, data: ShareUsed, context: CommandContext): Promise<void> {
       await used.handle(shareUsesStream(share_id), context, () => ({ events: [{ type: 'ShareUsed', data }] }));
     },
   };

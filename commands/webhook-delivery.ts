@@ -1,5 +1,5 @@
 // The aggregate of one delivery, of one event to one endpoint: its attempts and the time of the next one.
-import type { EventStore, Position } from '../events/event-store.ts';
+import type { EventStore } from '../events/event-store.ts';
 import { webhookDeliveryStream } from '../events/streams.ts';
 import {
   type GivenUpReason,
@@ -8,7 +8,7 @@ import {
   type WebhookDeliveryEvent,
   type WebhookDeliveryRequested,
 } from '../events/webhook.ts';
-import { type CommandContext, type Decision, evolveBy, type Handled, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -147,16 +147,13 @@ export function retryDelay(failures: number, retry_after_ms: number | null, rand
   return Math.round(Math.max(scheduled_ms, Math.min(retry_after_ms ?? 0, RETRY_AFTER_CAP_MS)));
 }
 
-export interface WebhookDeliveries {
-  read(delivery_id: string): Promise<{ state: Readonly<WebhookDelivery>; position: Position }>;
-  run(delivery_id: string, command: WebhookDeliveryCommand, context: CommandContext): Promise<Handled<WebhookDelivery>>;
-}
+export type WebhookDeliveries = ReturnType<typeof openWebhookDeliveries>;
 
-export function openWebhookDeliveries(log: EventStore): WebhookDeliveries {
+export function openWebhookDeliveries(log: EventStore) {
   const aggregate = openAggregate<WebhookDelivery, WebhookDeliveryEvent>(log, { initial, evolve });
   return {
-    read: (delivery_id) => aggregate.read(webhookDeliveryStream(delivery_id)),
-    run: (delivery_id, command, context) =>
+    read: (delivery_id: string) => aggregate.read(webhookDeliveryStream(delivery_id)),
+    run: (delivery_id: string, command: WebhookDeliveryCommand, context: CommandContext) =>
       aggregate.handle(webhookDeliveryStream(delivery_id), context, (delivery) =>
         decide(delivery, command, context.now),
       ),

@@ -4,7 +4,7 @@ import { derivedKey } from '../events/derived-key.ts';
 import type { EventStore } from '../events/event-store.ts';
 import { webhookEndpointsStream } from '../events/streams.ts';
 import type { DisabledReason, WebhookEndpointCreated, WebhookEndpointsEvent } from '../events/webhook.ts';
-import { type CommandContext, type Decision, evolveBy, type Handled, openAggregate } from './aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from './aggregate.ts';
 
 export const MAX_ENDPOINTS = 20;
 /** The most older secrets that sign a delivery. */
@@ -132,22 +132,15 @@ function create(
   return { events: [{ type: 'WebhookEndpointCreated', data: { ...data, is_derived: true } }] };
 }
 
-export interface WebhookEndpoints {
-  run(
-    user_id: string,
-    command: WebhookEndpointsCommand,
-    context: CommandContext,
-  ): Promise<Handled<WebhookEndpointsState>>;
-  /** Reads the endpoint from the log; null when the user has none with this id, or deleted it. */
-  find(user_id: string, endpoint_id: string): Promise<Readonly<WebhookEndpoint> | null>;
-}
+export type WebhookEndpoints = ReturnType<typeof openWebhookEndpoints>;
 
-export function openWebhookEndpoints(log: EventStore): WebhookEndpoints {
+export function openWebhookEndpoints(log: EventStore) {
   const aggregate = openAggregate<WebhookEndpointsState, WebhookEndpointsEvent>(log, { initial, evolve });
   return {
-    run: (user_id, command, context) =>
+    run: (user_id: string, command: WebhookEndpointsCommand, context: CommandContext) =>
       aggregate.handle(webhookEndpointsStream(user_id), context, (endpoints) => decide(endpoints, command)),
-    async find(user_id, endpoint_id) {
+    /** Reads the endpoint from the log; null when the user has none with this id, or deleted it. */
+    async find(user_id: string, endpoint_id: string): Promise<Readonly<WebhookEndpoint> | null> {
       const { state } = await aggregate.read(webhookEndpointsStream(user_id));
       return state.get(endpoint_id) ?? null;
     },

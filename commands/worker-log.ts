@@ -5,14 +5,12 @@ import { WORKER_LOG_STREAM } from '../events/streams.ts';
 import type { WorkerLogEvent } from '../events/worker-log.ts';
 import { type CommandContext, notRefused, openStateless } from './aggregate.ts';
 
-export interface WorkerLogCommands {
-  delete(what: WorkerLogEvent, context: CommandContext): Promise<Position>;
-}
+export type WorkerLogCommands = ReturnType<typeof openWorkerLogCommands>;
 
-export function openWorkerLogCommands(log: EventStore): WorkerLogCommands {
+export function openWorkerLogCommands(log: EventStore) {
   const aggregate = openStateless<WorkerLogEvent>(log);
   return {
-    delete: async (what, context) =>
+    delete: async (what: WorkerLogEvent, context: CommandContext): Promise<Position> =>
       notRefused(await aggregate.handle(WORKER_LOG_STREAM, context, () => ({ events: [what] }))).position,
   };
 }

@@ -35,17 +35,10 @@ const SERVICE_KEY = personalKeyStream('service');
 /** Kept instead of a key that is destroyed, which stays so. */
 const DESTROYED = Symbol('destroyed');
 
-export interface PersonalKeys {
-  /** The subject's key; makes one when there is none. Null when it is destroyed. */
-  make(subject: PersonalSubject): Promise<Uint8Array | null>;
-  /** The key under which an event of the log is sealed; null when it is destroyed. */
-  find(subject: PersonalSubject): Promise<Uint8Array | null>;
-  /** Call it when a stream of keys is deleted. */
-  forget(stream: string): void;
-}
+export type PersonalKeys = ReturnType<typeof openPersonalKeys>;
 
 /** The keys in `store`, wrapped under `secret`. Calls throw `WrongPersonalDataKey`, `DamagedPersonalKey` and the store's errors. */
-export function openPersonalKeys(store: EventStore, secret: Uint8Array): PersonalKeys {
+export function openPersonalKeys(store: EventStore, secret: Uint8Array) {
   const wrapping = wrappingKey(secret);
   const kept = new LRUCache<string, Uint8Array | typeof DESTROYED>({ max: MAX_KEPT, ttl: KEPT_MS });
   /** Reads of `find` in progress. Calls of `make` read for themselves: a read from before the key was made must not answer `find`. */
@@ -86,7 +79,8 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array): Persona
   }
 
   return {
-    async find(subject) {
+    /** The key under which an event of the log is sealed; null when it is destroyed. */
+    async find(subject: PersonalSubject): Promise<Uint8Array | null> {
       const stream = personalKeyStream(subject);
       const known = kept.get(stream);
       if (known) return known === DESTROYED ? null : known;
@@ -97,7 +91,8 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array): Persona
       }
       return found;
     },
-    async make(subject) {
+    /** The subject's key; makes one when there is none. Null when it is destroyed. */
+    async make(subject: PersonalSubject): Promise<Uint8Array | null> {
       const stream = personalKeyStream(subject);
       const known = kept.get(stream);
       if (known) return known === DESTROYED ? null : known;
@@ -114,7 +109,8 @@ export function openPersonalKeys(store: EventStore, secret: Uint8Array): Persona
       // Another process made it first, or it is destroyed.
       return readWritten(stream);
     },
-    forget: (stream) => void kept.delete(stream),
+    /** Call it when a stream of keys is deleted. */
+    forget: (stream: string): void => void kept.delete(stream),
   };
 }
 

@@ -25,16 +25,7 @@ export interface ListedUrls {
   refs?: (string | null)[];
 }
 
-export interface UrlListing {
-  /** Returns the URLs with indexes from `from` up to and without `to`; fewer when the listing is damaged or deleted. */
-  range(job_id: string, from: number, to: number): Promise<string[]>;
-  /** Returns the URLs of a range, with their rows. */
-  rangeWithRows(job_id: string, from: number, to: number): Promise<ListedUrls>;
-  /** The traceparent of what listed the job's URLs, where the listing is known without a read. */
-  traceparentOf(job_id: string): string | undefined;
-  /** Keeps the first chunk of each listing among the events; later chunks would push those in use out of the cache. */
-  note(events: readonly RecordedEvent[]): void;
-}
+export type UrlListing = ReturnType<typeof openUrlListing>;
 
 /** The cache holds chunks of at most this many characters together: the URLs of all batches in flight, a few times over. */
 const CACHE_CHARS = 8_000_000;
@@ -43,7 +34,7 @@ const URL_CHARS = 32;
 /** The most URLs of a chunk, and the number that most chunks have. */
 const CHUNK_URLS = 1000;
 
-export function openUrlListing(log: EventStore): UrlListing {
+export function openUrlListing(log: EventStore) {
   const chunks = new LRUCache<string, Chunk>({
     maxSize: CACHE_CHARS,
     sizeCalculation: ({ urls, refs }) =>
@@ -100,10 +91,15 @@ export function openUrlListing(log: EventStore): UrlListing {
   }
 
   return {
-    range: async (job_id, from, to) => (await rangeWithRows(job_id, from, to)).urls,
+    /** Returns the URLs with indexes from `from` up to and without `to`; fewer when the listing is damaged or deleted. */
+    range: async (job_id: string, from: number, to: number): Promise<string[]> =>
+      (await rangeWithRows(job_id, from, to)).urls,
+    /** Returns the URLs of a range, with their rows. */
     rangeWithRows,
-    traceparentOf: (job_id) => chunks.peek(keyOf(job_id, 0))?.traceparent,
-    note(events) {
+    /** The traceparent of what listed the job's URLs, where the listing is known without a read. */
+    traceparentOf: (job_id: string): string | undefined => chunks.peek(keyOf(job_id, 0))?.traceparent,
+    /** Keeps the first chunk of each listing among the events; later chunks would push those in use out of the cache. */
+    note(events: readonly RecordedEvent[]): void {
       for (const event of events) {
         if (event.type === 'UrlsListed' && event.revision === 0) keep(idOf(event.stream), event);
       }

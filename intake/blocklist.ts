@@ -3,14 +3,9 @@ import { BLOCKLIST, type BlockedDomainDocument, type BlocklistVersionDocument } 
 import type { LiveCollection } from '../readmodels/read-models.ts';
 import { breather } from '../time/event-loop.ts';
 import { blockedDomains } from './blocked-domains.ts';
-import type { BlockedDomainOf } from './classify-url.ts';
 
 /** A snapshot of the list. Hosts are in the URL parser's form. */
-export interface BlockedNow {
-  blocked_domain_of: BlockedDomainOf;
-  /** The entry that a host falls under. */
-  entryOf(host: string): BlockedDomainDocument | null;
-}
+export type BlockedNow = ReturnType<typeof blockedNow>;
 
 export interface Blocklist {
   /** The list with every change that the read models have at the time of the call. Costs one small read. */
@@ -46,10 +41,11 @@ export function openBlocklist(
   };
 }
 
-function blockedNow(by_domain: ReadonlyMap<string, BlockedDomainDocument>): BlockedNow {
+function blockedNow(by_domain: ReadonlyMap<string, BlockedDomainDocument>) {
   const blocked_domain_of = blockedDomains(by_domain);
   return {
     blocked_domain_of,
-    entryOf: (host) => by_domain.get(blocked_domain_of(host) ?? '') ?? null,
+    /** The entry that a host falls under. */
+    entryOf: (host: string): BlockedDomainDocument | null => by_domain.get(blocked_domain_of(host) ?? '') ?? null,
   };
 }

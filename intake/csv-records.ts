@@ -89,17 +89,10 @@ const HIGH_SURROGATE = 0xd800;
 /** csv-parse looks a few bytes ahead, so that a record may end in a piece before. */
 const HELD_BYTES = 64;
 
-interface Parser {
-  /** The records that have ended. */
-  read(text: string): Promise<CsvRecord[]>;
-  /** The text behind the records of the last reading, which needs another parser. */
-  rest(): string;
-  /** The records of the last text. */
-  end(text: string): Promise<CsvRecord[]>;
-}
+type Parser = ReturnType<typeof openParser>;
 
 /** Opens csv-parse for the text behind the first `rows` rows. */
-function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions, rows: number): Parser {
+function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions, rows: number) {
   let row = rows;
   let records: CsvRecord[] = [];
   /** The bytes written, and those of them up to the end of the last record. */
@@ -140,12 +133,15 @@ function openParser({ delimiter, max_row_chars, has_quotes = true }: CsvOptions,
     last = Buffer.concat([last.subarray(-HELD_BYTES), bytes]);
   };
   return {
-    async read(text) {
+    /** The records that have ended. */
+    async read(text: string): Promise<CsvRecord[]> {
       await write(text);
       return records;
     },
+    /** The text behind the records of the last reading, which needs another parser. */
     rest: () => last.toString('utf8', last.length - (written_bytes - ended_bytes)),
-    async end(text) {
+    /** The records of the last text. */
+    async end(text: string): Promise<CsvRecord[]> {
       await write(text);
       await settled((done) => parser.end(done));
       return records;

@@ -55,12 +55,9 @@ class LedgerChanged extends Error {
   readonly code = 'ledger_changed';
 }
 
-export interface HeadSigning {
-  /** Returns false when the head waits for the outside key, which is away. */
-  pass(): Promise<boolean>;
-}
+export type HeadSigning = ReturnType<typeof openHeadSigning>;
 
-export function openHeadSigning(options: LedgerHeadsOptions): HeadSigning {
+export function openHeadSigning(options: LedgerHeadsOptions) {
   const { stored_log: log, heads, interval_ms, context, now, every_entries = EVERY_ENTRIES, tell } = options;
   /** What this process has read of the log, and the last head that it knows. */
   let tree = new GrowingTree();
@@ -124,7 +121,8 @@ export function openHeadSigning(options: LedgerHeadsOptions): HeadSigning {
     if (is_due) await sign();
   }
   return {
-    async pass() {
+    /** Returns false when the head waits for the outside key, which is away. */
+    async pass(): Promise<boolean> {
       try {
         await pass();
         return true;

@@ -24,12 +24,7 @@ export interface ProgressOptions {
   monotonic: () => number;
 }
 
-export interface ProgressWatch {
-  /** Takes a checker's report of its batches in hand. */
-  observe(in_hand: InHand): void;
-  /** Fails jobs without progress; call it every few seconds. Rejects while the log is away, and then fails no job. */
-  pass(): Promise<void>;
-}
+export type ProgressWatch = ReturnType<typeof watchProgress>;
 
 interface Standing {
   /** The last report of each checker on the job, and its time. */
@@ -39,7 +34,7 @@ interface Standing {
   recorded: number | null;
 }
 
-export function watchProgress({ log, job_commands, logger, context, monotonic }: ProgressOptions): ProgressWatch {
+export function watchProgress({ log, job_commands, logger, context, monotonic }: ProgressOptions) {
   const jobs = new Map<string, Standing>();
   let passed_at = monotonic();
 
@@ -69,7 +64,8 @@ export function watchProgress({ log, job_commands, logger, context, monotonic }:
   }
 
   return {
-    observe({ checker_id, jobs: in_hand }) {
+    /** Takes a checker's report of its batches in hand. */
+    observe({ checker_id, jobs: in_hand }: InHand): void {
       const at = monotonic();
       for (const { job_id, batches, found, is_checking } of in_hand) {
         const job = jobs.get(job_id) ?? { checkers: new Map(), standing_ms: 0, recorded: null };
@@ -82,7 +78,8 @@ export function watchProgress({ log, job_commands, logger, context, monotonic }:
         jobs.set(job_id, job);
       }
     },
-    async pass() {
+    /** Fails jobs without progress; call it every few seconds. Rejects while the log is away, and then fails no job. */
+    async pass(): Promise<void> {
       const now = monotonic();
       const step_ms = Math.min(now - passed_at, MAX_STEP_MS);
       passed_at = now;

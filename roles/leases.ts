@@ -18,11 +18,7 @@ interface Lease extends Document {
 
 const leases: CollectionSpec<Lease> = { name: 'leases', fields: {}, indexes: [] };
 
-export interface LeaseKeeper {
-  /** Takes or renews the lease; false while another process holds it. Throws the store's errors. */
-  hold(name: string, ttl_ms: number): Promise<boolean>;
-  release(name: string): Promise<void>;
-}
+export type LeaseKeeper = Awaited<ReturnType<typeof openLeases>>;
 
 export interface LeaseOptions {
   holder?: string;
@@ -33,7 +29,7 @@ export interface LeaseOptions {
 
 export type LeaseStore = Pick<Documents, 'collection' | 'transaction' | 'client' | 'endTransactionsOf'>;
 
-export async function openLeases(documents: LeaseStore, options: LeaseOptions = {}): Promise<LeaseKeeper> {
+export async function openLeases(documents: LeaseStore, options: LeaseOptions = {}) {
   const holder = options.holder ?? randomUUID();
   const identity = options.process === undefined ? thisProcess() : options.process;
   const monotonic = options.monotonic ?? (() => performance.now());
@@ -60,7 +56,8 @@ export async function openLeases(documents: LeaseStore, options: LeaseOptions = 
   }
 
   return {
-    async hold(name, ttl_ms) {
+    /** Takes or renews the lease; false while another process holds it. Throws the store's errors. */
+    async hold(name: string, ttl_ms: number): Promise<boolean> {
       try {
         if (!held.delete(name)) {
           const seen = await stored.get(name);
@@ -84,7 +81,7 @@ export async function openLeases(documents: LeaseStore, options: LeaseOptions = 
         throw error;
       }
     },
-    async release(name) {
+    async release(name: string): Promise<void> {
       held.delete(name);
       await documents.transaction(async (inside) => {
         const collection = await inside.collection(leases);

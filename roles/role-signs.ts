@@ -7,7 +7,7 @@ import type { Collection, CollectionSpec, Document, Documents } from '../readmod
 import { pause } from '../time/pause.ts';
 import type { CertificateSign } from './certificates.ts';
 import type { DependencyState } from './dependencies.ts';
-import type { ReportState, RoleState } from './holding.ts';
+import type { RoleState } from './holding.ts';
 import type { ManagerSign } from './managers.ts';
 import { VERSION } from './version.ts';
 
@@ -100,17 +100,7 @@ export const SILENT_MS = 4_000;
 /** A document whose count has not moved for this long belongs to an ended process and is deleted. */
 const FORGET_MS = 10 * 60_000;
 
-export interface RoleSigns {
-  say: ReportState;
-  /** Sets the function that tells of the work that the role has handed out. */
-  measure(work: () => WorkSign): void;
-  /** Sets the function that tells of the process managers. */
-  managing(signs: () => ManagerSign[]): void;
-  /** Sets the function that tells of the audit of the ledger. */
-  audited(sign: () => LedgerAuditSign | null): void;
-  /** Ends the heartbeats and deletes their document. */
-  stop(): Promise<void>;
-}
+export type RoleSigns = ReturnType<typeof giveRoleSigns>;
 
 export interface GivingOptions {
   documents: Documents;
@@ -126,7 +116,7 @@ export interface GivingOptions {
 }
 
 /** Gives heartbeats until `stop`. While the store of documents is away there are none, and watchers count the role as dead. */
-export function giveRoleSigns(options: GivingOptions): RoleSigns {
+export function giveRoleSigns(options: GivingOptions) {
   const { documents, role, askQueue, every_ms = SIGN_MS } = options;
   const began = performance.now();
   let handed_out: (() => WorkSign) | null = null;
@@ -183,21 +173,25 @@ export function giveRoleSigns(options: GivingOptions): RoleSigns {
   const giving = give();
   void lookAtQueue();
   return {
-    say(state, reason) {
+    say(state: RoleState, reason?: string): void {
       if (current.state !== state) woken.abort();
       current.state = state;
       current.reason = reason ?? null;
     },
-    measure(work) {
+    /** Sets the function that tells of the work that the role has handed out. */
+    measure(work: () => WorkSign): void {
       handed_out = work;
     },
-    managing(signs) {
+    /** Sets the function that tells of the process managers. */
+    managing(signs: () => ManagerSign[]): void {
       managers = signs;
     },
-    audited(sign) {
+    /** Sets the function that tells of the audit of the ledger. */
+    audited(sign: () => LedgerAuditSign | null): void {
       audit = sign;
     },
-    async stop() {
+    /** Ends the heartbeats and deletes their document. */
+    async stop(): Promise<void> {
       stopped.abort();
       await giving;
     },
@@ -218,25 +212,17 @@ export async function diskOf(folder: string | undefined): Promise<DiskSign | nul
   );
 }
 
-export interface RoleWatch {
-  /** Reads all heartbeats once. Throws when the store of documents does not answer. */
-  look(): Promise<void>;
-  /** Returns the heartbeats of a role that have moved within `silent_ms`. */
-  alive(role: string): RoleSign[];
-  /** How far the clocks of the machines that give heartbeats are apart from the one here, at the most, in ms. */
-  clocks_apart_ms(): number;
-  /** Returns all heartbeats, each with the time since it moved; null for one that has not moved since this watch began. */
-  all(): { sign: RoleSign; silent_ms: number | null }[];
-}
+export type RoleWatch = ReturnType<typeof openRoleWatch>;
 
 export function openRoleWatch(
   documents: Documents,
   { monotonic = () => performance.now(), now = Date.now, silent_ms = SILENT_MS } = {},
-): RoleWatch {
+) {
   const seen = new Map<string, { sign: RoleSign; moved_at: number | null; since: number; apart_ms: number }>();
   let signs: Collection<RoleSign> | null = null;
   return {
-    async look() {
+    /** Reads all heartbeats once. Throws when the store of documents does not answer. */
+    async look(): Promise<void> {
       signs ??= await documents.collection(roleSigns);
       const found = await signs.find({}, { limit: MAX_SIGNS });
       const at = monotonic();
@@ -252,17 +238,20 @@ export function openRoleWatch(
       const gone = [...seen.values()].filter(({ since }) => at - since > FORGET_MS).map(({ sign }) => sign._id);
       if (gone.length > 0) await signs.write(gone.map((id) => ({ delete: id })));
     },
-    alive(role) {
+    /** Returns the heartbeats of a role that have moved within `silent_ms`. */
+    alive(role: string): RoleSign[] {
       const now = monotonic();
       const fresh = [...seen.values()].filter(({ moved_at }) => moved_at !== null && now - moved_at < silent_ms);
       return fresh.map(({ sign }) => sign).filter((sign) => sign.role === role);
     },
-    clocks_apart_ms() {
+    /** How far the clocks of the machines that give heartbeats are apart from the one here, at the most, in ms. */
+    clocks_apart_ms(): number {
       const at = monotonic();
       const fresh = [...seen.values()].filter(({ moved_at }) => moved_at !== null && at - moved_at < silent_ms);
       return Math.max(0, ...fresh.map(({ apart_ms }) => apart_ms));
     },
-    all() {
+    /** Returns all heartbeats, each with the time since it moved; null for one that has not moved since this watch began. */
+    all(): { sign: RoleSign; silent_ms: number | null }[] {
       const now = monotonic();
       return Array.from(seen.values(), ({ sign, moved_at }) => ({
         sign,

@@ -41,18 +41,13 @@ const EMBEDDING = [
   { ranges: [parseRange('2002::/16')], at: 2 }, // 6to4
 ];
 
-export interface AddressGuard {
-  /** Whether a check may connect to an IPv4 or IPv6 literal without brackets. False for any other text. */
-  allows(address: string): boolean;
-  /** Whether the address is in one of the excepted ranges. */
-  excepts(address: string): boolean;
-}
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
 
 /**
  * Makes a guard that also passes the CIDRs of `excepted`. Throws a TypeError when one is malformed.
  * @example createAddressGuard(['127.0.0.0/8']).allows('127.0.0.1') // true
  */
-export function createAddressGuard(excepted: readonly string[]): AddressGuard {
+export function createAddressGuard(excepted: readonly string[]) {
   const exceptions = excepted.map(parseRange);
 
   function allowsBytes(bytes: readonly number[]): boolean {
@@ -65,10 +60,12 @@ export function createAddressGuard(excepted: readonly string[]): AddressGuard {
   }
 
   return {
-    allows(address) {
+    /** Whether a check may connect to an IPv4 or IPv6 literal without brackets. False for any other text. */
+    allows(address: string): boolean {
       const bytes = parseAddress(address);
       return bytes !== null && allowsBytes(bytes);
     },
-    excepts: (address) => isIn(exceptions, parseAddress(address)),
+    /** Whether the address is in one of the excepted ranges. */
+    excepts: (address: string) => isIn(exceptions, parseAddress(address)),
   };
 }

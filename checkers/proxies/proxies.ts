@@ -8,18 +8,9 @@ import { ProxyPool } from './pool.ts';
 import { type ParsedList, readProxyList } from './read-list.ts';
 import { keepProxyStatistics } from './statistics.ts';
 
-export interface Proxies {
-  pool: ProxyPool;
-  /** Records the last statistics. Close the engine first. */
-  close(): Promise<void>;
-}
+export type Proxies = Awaited<ReturnType<typeof openProxies>>;
 
-export async function openProxies(options: {
-  list_url: string;
-  per_proxy: number;
-  log: EventStore;
-  logger: Logger;
-}): Promise<Proxies> {
+export async function openProxies(options: { list_url: string; per_proxy: number; log: EventStore; logger: Logger }) {
   const { list_url, per_proxy, log, logger } = options;
   const pool = new ProxyPool({ per_proxy });
   const stop = new AbortController();
@@ -45,7 +36,8 @@ export async function openProxies(options: {
   const statistics = keepProxyStatistics({ pool, log, logger });
   return {
     pool,
-    async close() {
+    /** Records the last statistics. Close the engine first. */
+    async close(): Promise<void> {
       stop.abort();
       await following;
       await recorded;

@@ -10,19 +10,9 @@ const INTERVAL_MS = 60_000;
 /** Attempts to append the last statistics at a stop. */
 const LAST_TRIES = 3;
 
-export interface ProxyStatistics {
-  /** Appends the statistics so far. Events that the log does not take wait for the next flush. */
-  flush(): Promise<void>;
-  /** Appends the last statistics. */
-  close(): Promise<void>;
-}
+export type ProxyStatistics = ReturnType<typeof keepProxyStatistics>;
 
-export function keepProxyStatistics(options: {
-  pool: ProxyPool;
-  log: EventStore;
-  logger: Logger;
-  now?: () => number;
-}): ProxyStatistics {
+export function keepProxyStatistics(options: { pool: ProxyPool; log: EventStore; logger: Logger; now?: () => number }) {
   const { pool, log, logger, now = Date.now } = options;
   const observer = randomUUID();
   let interval = 0;
@@ -88,8 +78,10 @@ export function keepProxyStatistics(options: {
   const timer = setInterval(() => void flush(), INTERVAL_MS);
   timer.unref();
   return {
+    /** Appends the statistics so far. Events that the log does not take wait for the next flush. */
     flush,
-    async close() {
+    /** Appends the last statistics. */
+    async close(): Promise<void> {
       clearInterval(timer);
       for (let tries = 0; tries < LAST_TRIES; tries++) {
         await flush();

@@ -63,10 +63,7 @@ async function inFolder(folder: string, excludes: (path: string) => boolean): Pr
 /** A link to a folder may lead back to where it stands. */
 const leadsToFile = async (path: string) => (await stat(path).catch((): BigIntStats | null => null))?.isFile() === true;
 
-export interface Exclusion {
-  file(path: string): boolean;
-  url(url: string): boolean;
-}
+export type Exclusion = ReturnType<typeof exclusionOf>;
 
 const IS_URL = /^https?:/i;
 
@@ -75,11 +72,11 @@ const IS_URL = /^https?:/i;
  * the name of a file or a folder, with one for a path.
  * @example exclusionOf(['drafts', 'https://example.com/']).file('docs/drafts/a.md') // true
  */
-export function exclusionOf(patterns: readonly string[]): Exclusion {
+export function exclusionOf(patterns: readonly string[]) {
   const urls = patterns.filter((pattern) => IS_URL.test(pattern)).map(startsLike);
   const globs = patterns.filter((pattern) => !IS_URL.test(pattern)).map(globOf);
   return {
-    file(path) {
+    file(path: string): boolean {
       const shown = relative(process.cwd(), path);
       const parts = shown.split('/');
       return globs.some((pattern) =>
@@ -88,7 +85,7 @@ export function exclusionOf(patterns: readonly string[]): Exclusion {
           : parts.some((part) => matchesGlob(part, pattern)) || matchesGlob(basename(path), pattern),
       );
     },
-    url: (url) => urls.some((starts) => starts(url)),
+    url: (url: string) => urls.some((starts) => starts(url)),
   };
 }
 

@@ -18,10 +18,7 @@ export interface FileReading extends ListReading {
   columns: readonly ColumnRead[];
 }
 
-export interface ReadFile {
-  readonly reading: FileReading;
-  cells(): AsyncGenerator<readonly PlacedCell[]>;
-}
+export type ReadFile = Awaited<ReturnType<typeof readFile>>;
 
 export interface ReadFileOptions {
   column: string | null;
@@ -32,21 +29,21 @@ export interface ReadFileOptions {
 export const DOCUMENT = /\.(?:md|markdown|mdx|mdown|mkd|rst|adoc|asciidoc|org|txt|html?)(?:\.gz)?$/i;
 
 /** Throws IntakeError for a file without a list of URLs. */
-export async function readFile(path: string, name: string, options: ReadFileOptions): Promise<ReadFile> {
+export async function readFile(path: string, name: string, options: ReadFileOptions) {
   const { column, limits } = options;
   const open = (opened: OpenOptions) => openSheet(path, basename(name), limits, opened);
   const sheet = await open({ column: column ?? ALL_COLUMNS });
   const first = readingOf(sheet);
   const taken = new Set([first.column.letter]);
   return {
-    get reading() {
+    get reading(): FileReading {
       const isTaken = ({ letter }: ColumnRead) => column === null && taken.has(letter);
       const other_columns = first.other_columns.filter((one) => !isTaken(one));
       const also = first.other_columns.filter(isTaken).map(({ index, letter, name }) => ({ index, letter, name }));
       const warnings = first.warnings.filter(({ code }) => column !== null || code !== 'several_sheets');
       return { ...first, other_columns, other_sheets: [], warnings, columns: [first.column, ...also] };
     },
-    async *cells() {
+    async *cells(): AsyncGenerator<readonly PlacedCell[]> {
       for await (const page of cellsOf(sheet)) {
         for (const { letter } of page) if (letter !== null) taken.add(letter);
         yield page;

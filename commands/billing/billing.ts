@@ -66,12 +66,9 @@ export type PaymentNotice = { at: string } & (
 );
 type PeriodPaid = Extract<PaymentNotice, { type: 'period_paid' }>;
 
-export interface Billing {
-  /** Takes a notice, once or again. Returns the position of the last event that it led to. */
-  take(notice: PaymentNotice, context: CommandContext): Promise<Position | null>;
-}
+export type Billing = ReturnType<typeof openBilling>;
 
-export function openBilling(log: EventStore, credits: CreditsLedger, provider: PaymentProviderName): Billing {
+export function openBilling(log: EventStore, credits: CreditsLedger, provider: PaymentProviderName) {
   const payments = openPayments(log);
   const subscriptions = openSubscriptions(log);
   const issues = openPaymentIssues(log);
@@ -114,7 +111,8 @@ export function openBilling(log: EventStore, credits: CreditsLedger, provider: P
   }
 
   return {
-    async take(notice, context) {
+    /** Takes a notice, once or again. Returns the position of the last event that it led to. */
+    async take(notice: PaymentNotice, context: CommandContext): Promise<Position | null> {
       switch (notice.type) {
         case 'purchase_paid': {
           const { type: _, payment_id, at: paid_at, settled, ...paid } = notice;

@@ -1,9 +1,9 @@
 // The aggregate of one payment. Its facts may come in any order: a refund before its payment waits for it, and the same fact again
 // makes no event. `ledgerCommandsOf` says what the payment means for the credits of its user.
-import type { EventStore, Position } from '../../events/event-store.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import type { PaymentEvent, PaymentReceived, PaymentReversed } from '../../events/payment.ts';
 import { paymentStream } from '../../events/streams.ts';
-import { type CommandContext, type Decision, evolveBy, type Handled, openAggregate } from '../aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from '../aggregate.ts';
 import type { CreditsCommand } from '../ledger/credits.ts';
 
 export interface Payment {
@@ -104,16 +104,13 @@ export function ledgerCommandsOf(payment_id: string, payment: Readonly<Payment>)
   return commands;
 }
 
-export interface Payments {
-  run(payment_id: string, command: PaymentCommand, context: CommandContext): Promise<Handled<Payment>>;
-  read(payment_id: string): Promise<{ state: Readonly<Payment>; position: Position }>;
-}
+export type Payments = ReturnType<typeof openPayments>;
 
-export function openPayments(log: EventStore): Payments {
+export function openPayments(log: EventStore) {
   const aggregate = openAggregate<Payment, PaymentEvent>(log, { initial, evolve });
   return {
-    run: (payment_id, command, context) =>
+    run: (payment_id: string, command: PaymentCommand, context: CommandContext) =>
       aggregate.handle(paymentStream(payment_id), context, (payment) => decide(payment, command)),
-    read: (payment_id) => aggregate.read(paymentStream(payment_id)),
+    read: (payment_id: string) => aggregate.read(paymentStream(payment_id)),
   };
 }

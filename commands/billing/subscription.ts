@@ -16,7 +16,7 @@ import {
   noSubscription,
   type SubscriptionState,
 } from '../../events/subscription-state.ts';
-import { type CommandContext, type Decision, type Handled, openAggregate } from '../aggregate.ts';
+import { type CommandContext, type Decision, openAggregate } from '../aggregate.ts';
 import { addMonths } from './months.ts';
 import { TRIAL_PLAN } from './plans.ts';
 
@@ -106,17 +106,15 @@ export const trialOf = (
   job_id,
 });
 
-export interface Subscriptions {
-  run(user_id: string, command: SubscriptionCommand, context: CommandContext): Promise<Handled<SubscriptionState>>;
-  /** Returns the state as the log has it. */
-  read(user_id: string): Promise<Readonly<SubscriptionState>>;
-}
+export type Subscriptions = ReturnType<typeof openSubscriptions>;
 
-export function openSubscriptions(log: EventStore): Subscriptions {
+export function openSubscriptions(log: EventStore) {
   const aggregate = openAggregate<SubscriptionState, SubscriptionEvent>(log, { initial, evolve });
   return {
-    run: (user_id, command, context) =>
+    run: (user_id: string, command: SubscriptionCommand, context: CommandContext) =>
       aggregate.handle(subscriptionStream(user_id), context, (state) => decide(state, command, context.now)),
-    read: async (user_id) => (await aggregate.read(subscriptionStream(user_id))).state,
+    /** Returns the state as the log has it. */
+    read: async (user_id: string): Promise<Readonly<SubscriptionState>> =>
+      (await aggregate.read(subscriptionStream(user_id))).state,
   };
 }

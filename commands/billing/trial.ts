@@ -6,20 +6,18 @@ import { type CommandContext, notRefused } from '../aggregate.ts';
 import type { CreditsLedger } from '../ledger/credits.ts';
 import { openSubscriptions, trialOf } from './subscription.ts';
 
-export interface Trials {
-  /** May be called again, for any job of the user. Returns the position of the trial; null when the user has had one, or pays for a plan. */
-  begin(
-    user_id: string,
-    job: { job_id: string; completed_at: string },
-    context: CommandContext,
-  ): Promise<Position | null>;
-}
+export type Trials = ReturnType<typeof openTrials>;
 
 /** `trial_credits`: those of a new trial. */
-export function openTrials(log: EventStore, credits: CreditsLedger, trial_credits: number): Trials {
+export function openTrials(log: EventStore, credits: CreditsLedger, trial_credits: number) {
   const subscriptions = openSubscriptions(log);
   return {
-    async begin(user_id, job, context) {
+    /** May be called again, for any job of the user. Returns the position of the trial; null when the user has had one, or pays for a plan. */
+    async begin(
+      user_id: string,
+      job: { job_id: string; completed_at: string },
+      context: CommandContext,
+    ): Promise<Position | null> {
       const state = await subscriptions.read(user_id);
       if (state.trial || subscriptionAt(state, context.now)?.is_trial === false) return null;
       const trial = trialOf(job, trial_credits);

@@ -14,7 +14,6 @@ import {
 } from '../../events/job.ts';
 import { jobStream } from '../../events/streams.ts';
 import {
-  type Aggregate,
   type CommandContext,
   type Decision,
   evolveBy,
@@ -261,27 +260,23 @@ function illegal(status: JobStatus, command: Transition): { refused: JobRefusal 
 /** A job as a read model has it, which may lag behind the log. */
 export type KnownJob = Completing & { revision: number };
 
-export interface Jobs {
-  aggregate: Aggregate<Job, JobEvent>;
-  run(job_id: string, command: JobCommand, context: CommandContext): Promise<Handled<Job, JobRefusal>>;
-  /** Decides on `known` first, without a read: the append at its revision shows whether it is up to date. */
-  complete(
-    job_id: string,
-    counts: Omit<Complete, 'type'>,
-    context: CommandContext,
-    known: KnownJob,
-  ): Promise<Handled<unknown, JobRefusal>>;
-}
+export type Jobs = ReturnType<typeof openJobs>;
 
-export function openJobs(log: EventStore): Jobs {
+export function openJobs(log: EventStore) {
   const aggregate = openAggregate<Job, JobEvent>(log, { initial, evolve });
   return {
     aggregate,
-    run(job_id, command, context) {
+    run(job_id: string, command: JobCommand, context: CommandContext): Promise<Handled<Job, JobRefusal>> {
       const assume_empty = command.type === 'create';
       return aggregate.handle(jobStream(job_id), context, (job) => decide(job, command), { assume_empty });
     },
-    complete(job_id, counts, context, { revision, status, owner_id, source }) {
+    /** Decides on `known` first, without a read: the append at its revision shows whether it is up to date. */
+    complete(
+      job_id: string,
+      counts: Omit<Complete, 'type'>,
+      context: CommandContext,
+      { revision, status, owner_id, source }: KnownJob,
+    ): Promise<Handled<unknown, JobRefusal>> {
       const completing: Completing = { status, owner_id, source };
       const assumed = { state: { ...initial(), ...completing }, revision };
       const decision = (job: Readonly<Job>) => decide(job, { type: 'complete', ...counts });

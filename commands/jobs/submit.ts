@@ -43,14 +43,7 @@ export interface Keyed extends Pick<OneSubmission, 'fingerprint' | 'answerOf'> {
   size_bytes: number;
 }
 
-export interface Submissions {
-  /** A refused request creates no job and costs nothing. Throws the stores' errors. */
-  submit(request: JobRequest, context: CommandContext): Promise<OrUnusable<SubmittedList>>;
-  /** Submits at most once for each key: a repeated request gets the first request's answer. */
-  submitOnce(request: JobRequest, keyed: Keyed, context: CommandContext): Promise<SubmittedOnce>;
-  /** How a submission reads what is given; null for a list. */
-  readingOf(request: Pick<JobRequest, 'given' | 'options'>): Promise<ListReading | null>;
-}
+export type Submissions = ReturnType<typeof openSubmissions>;
 
 /** A request with an idempotency key may take this long; then another one with the key takes over. */
 const LEASE_MS = 30_000;
@@ -65,7 +58,7 @@ export function openSubmissions(parts: {
   credits: CreditsLedger;
   intake: Intake;
   blobs: Blobs;
-}): Submissions {
+}) {
   const { log, jobs, credits, intake, blobs } = parts;
   const submitJob = openSubmitJob(log, jobs, credits);
   const submitOnce = openSubmitOnce(log, openIdempotencyKeys(log), jobs, credits);
@@ -123,14 +116,18 @@ export function openSubmissions(parts: {
     }
   }
   return {
-    submit: (request, context) => submit(newJobId(context.now), request, context),
-    submitOnce(request, { size_bytes, ...keyed }, context) {
+    /** A refused request creates no job and costs nothing. Throws the stores' errors. */
+    submit: (request: JobRequest, context: CommandContext) => submit(newJobId(context.now), request, context),
+    /** Submits at most once for each key: a repeated request gets the first request's answer. */
+    submitOnce(request: JobRequest, { size_bytes, ...keyed }: Keyed, context: CommandContext): Promise<SubmittedOnce> {
       const lease_ms = LEASE_MS + size_bytes * LEASE_MS_PER_BYTE;
       const discard = (job_id: string) => deleteJobBlobs(blobs, job_id);
       const submission = { ...keyed, lease_ms, new_job_id: () => newJobId(context.now), discard };
       return submitOnce({ ...submission, submit: (job_id) => submit(job_id, request, context) }, context);
     },
-    readingOf: async ({ given, options }) => (await intake.urlsOf(given, options)).reading,
+    /** How a submission reads what is given; null for a list. */
+    readingOf: async ({ given, options }: Pick<JobRequest, 'given' | 'options'>): Promise<ListReading | null> =>
+      (await intake.urlsOf(given, options)).reading,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Ceiling } from '../../events/job.ts';
 import { creditsStream, userStream } from '../../events/streams.ts';
 import { correctedUsage, ofPeriod, type UsageCorrection, usageAt } from '../../events/usage.ts';
 import { type Aggregate, type CommandContext, type Decision, openAggregate, type Refusal } from '../aggregate.ts';
-import { openUserAggregate, type User, type UserAggregate } from '../users/user.ts';
+import { openUserAggregate, type User } from '../users/user.ts';
 import { type Credits, evolve, initial, lastOf, lotOf, type Reservation, usedBy } from './ledger.ts';
 import { type Draft, isoOf, openDraft, spend } from './ledger-draft.ts';
 import { type GivingBack, loadLedger, type Recalled, recall } from './ledger-snapshots.ts';
@@ -218,13 +218,7 @@ function leftOf(limit: UsageLimit | undefined, { usage }: Readonly<Credits>, now
 const ceilingOf = (limit: UsageLimit | undefined, credits: Readonly<Credits>, now: number): Ceiling =>
   leftOf(limit, credits, now) < credits.balance ? 'usage_limit' : 'credit_ceiling';
 
-export interface CreditsLedger {
-  aggregate: Aggregate<Credits, CreditsEvent>;
-  /** The users whose limits a reservation keeps to. Every command of a process over a user is one of this aggregate. */
-  users: UserAggregate;
-  /** `ceiling`: why a reservation took less than it was asked to, when it did. */
-  run(user_id: string, command: CreditsCommand, context: CommandContext): ReturnType<typeof runCredits>;
-}
+export type CreditsLedger = ReturnType<typeof openCredits>;
 
 /** The cached states hold at most this many entries and lots in total: about 30 MB. */
 const MAX_CACHED_LINES = 200_000;
@@ -289,7 +283,7 @@ export function seal(
   });
 }
 
-export function openCredits(log: EventStore): CreditsLedger {
+export function openCredits(log: EventStore) {
   const aggregate = openAggregate<Credits, CreditsEvent>(
     log,
     { initial, evolve },
@@ -304,8 +298,11 @@ export function openCredits(log: EventStore): CreditsLedger {
   const limitOf = async (user_id: string) => limitIn((await users.read(userStream(user_id))).state);
   return {
     aggregate,
+    /** The users whose limits a reservation keeps to. Every command of a process over a user is one of this aggregate. */
     users,
-    run: (user_id, command, context) => runCredits(log, aggregate, limitOf, user_id, command, context),
+    /** `ceiling`: why a reservation took less than it was asked to, when it did. */
+    run: (user_id: string, command: CreditsCommand, context: CommandContext) =>
+      runCredits(log, aggregate, limitOf, user_id, command, context),
   };
 }
 

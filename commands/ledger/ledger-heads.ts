@@ -27,15 +27,7 @@ export function decide({ last }: Readonly<Heads>, head: LedgerHeadSigned): Decis
   return { events: [{ type: 'LedgerHeadSigned', data: head }] };
 }
 
-export interface LedgerHeads {
-  /** Reads the last head from the log. */
-  last(): Promise<LedgerHeadSigned | null>;
-  /** Signs the head of these trees and appends it, unless the log has one of as much. */
-  sign(
-    tree: Pick<LedgerHeadSigned, 'tree_size' | 'root_hash' | 'frontier' | 'last_position' | 'billing'>,
-    context: CommandContext,
-  ): Promise<void>;
-}
+export type LedgerHeads = ReturnType<typeof openLedgerHeads>;
 
 /** `origin` tells the log from others. `outside`: adds the signature lines of a key elsewhere; without them nothing is signed. */
 export function openLedgerHeads(
@@ -43,13 +35,18 @@ export function openLedgerHeads(
   origin: string,
   signer: NoteSigner,
   outside: ((text: string) => Promise<string>) | null = null,
-): LedgerHeads {
+) {
   const fold = { initial, evolve };
   const begin = fromLastEvent(log, fold);
   const aggregate = openAggregate<Heads, LedgerHeadsEvent>(log, fold, { begin });
   return {
-    last: async () => (await begin(LEDGER_HEADS_STREAM))?.state.last ?? null,
-    async sign(tree, context) {
+    /** Reads the last head from the log. */
+    last: async (): Promise<LedgerHeadSigned | null> => (await begin(LEDGER_HEADS_STREAM))?.state.last ?? null,
+    /** Signs the head of these trees and appends it, unless the log has one of as much. */
+    async sign(
+      tree: Pick<LedgerHeadSigned, 'tree_size' | 'root_hash' | 'frontier' | 'last_position' | 'billing'>,
+      context: CommandContext,
+    ): Promise<void> {
       const signed_at = new Date(context.now).toISOString();
       const text = checkpointText({ origin, signed_at, ...tree });
       const note = signer.sign(text) + (outside === null ? '' : await outside(text));

@@ -2,7 +2,7 @@
 import type { EventStore, Position } from '../../events/event-store.ts';
 import { userStream } from '../../events/streams.ts';
 import type { Fingerprint, WithheldReason } from '../../events/user.ts';
-import { type CommandContext, type Done, notRefused, type Refusal } from '../aggregate.ts';
+import { type CommandContext, notRefused, type Refusal } from '../aggregate.ts';
 import type { CreditsLedger } from '../ledger/credits.ts';
 import { type BonusClaim, openBonusClaims } from './signup-bonus.ts';
 import {
@@ -28,32 +28,9 @@ export interface AccountsOptions {
 export type BonusOutcome = { status: 'granted' | 'none' } | { status: 'withheld'; reason: WithheldReason };
 export type Fingerprinted = { ok: true; bonus: BonusOutcome; position: Position } | { ok: false; refused: Refusal };
 
-export interface Accounts {
-  /**
-   * Registers a new user, and grants the signup bonus that is due. Returns the position of the last event that it appended; null for
-   * none, and `erased` for an erased user.
-   */
-  see(seen: SeenUser, context: CommandContext): Promise<Position | 'erased' | null>;
-  /** Records the fingerprint and decides on the signup bonus. Refused as `too_many_fingerprints` and `user_erased`. */
-  recordFingerprint(
-    given: { user_id: string; fingerprint: Fingerprint; claim: BonusClaim },
-    context: CommandContext,
-  ): Promise<Fingerprinted>;
-  /** Records what the identity provider's webhook reports. Refused as `user_erased`. */
-  report(reported: IdentityReport, context: CommandContext): Promise<Done>;
-  /** The user as the log has them now: the role as the last token said, whether they were erased, and how often all sessions were ended. */
-  find(user_id: string): Promise<{ is_admin: boolean; is_erased: boolean; endings: number }>;
-  /** Ends all sessions that began before, whether or not a read model has them. */
-  endSessions(user_id: string, context: CommandContext): Promise<Done>;
-  /** Asks for the erasure of a user whom the identity provider deleted, also of one who never came. */
-  erase(user_id: string, context: CommandContext): Promise<Done>;
-}
+export type Accounts = ReturnType<typeof openAccounts>;
 
-export function openAccounts(
-  log: EventStore,
-  credits: CreditsLedger,
-  { signup_credits, bonus_at }: AccountsOptions,
-): Accounts {
+export function openAccounts(log: EventStore, credits: CreditsLedger, { signup_credits, bonus_at }: AccountsOptions) {
   const aggregate = credits.users;
   const claims = openBonusClaims(log);
 
@@ -65,7 +42,11 @@ export function openAccounts(
   }
 
   return {
-    async see(seen, context) {
+    /**
+     * Registers a new user, and grants the signup bonus that is due. Returns the position of the last event that it appended; null for
+     * none, and `erased` for an erased user.
+     */
+    async see(seen: SeenUser, context: CommandContext): Promise<Position | 'erased' | null> {
       const registered = await aggregate.handle(userStream(seen.user_id), context, (user) => {
         const decided = see(user, seen);
         if ('refused' in decided || bonus_at !== 'first_sight' || user.bonus !== 'pending') return decided;
@@ -79,7 +60,11 @@ export function openAccounts(
       return granted.appended ? granted.position : last;
     },
 
-    async recordFingerprint({ user_id, fingerprint, claim }, context) {
+    /** Records the fingerprint and decides on the signup bonus. Refused as `too_many_fingerprints` and `user_erased`. */
+    async recordFingerprint(
+      { user_id, fingerprint, claim }: { user_id: string; fingerprint: Fingerprint; claim: BonusClaim },
+      context: CommandContext,
+    ): Promise<Fingerprinted> {
       const stream = userStream(user_id);
       const recorded = await aggregate.handle(stream, context, (user) =>
         recordFingerprint(user, fingerprint, context.now),
@@ -104,14 +89,19 @@ export function openAccounts(
       return { ok: true, bonus: { status: 'granted' }, position: appended ? position : decided.position };
     },
 
-    report: (reported, context) =>
+    /** Records what the identity provider's webhook reports. Refused as `user_erased`. */
+    report: (reported: IdentityReport, context: CommandContext) =>
       aggregate.handle(userStream(reported.user_id), context, (user) => report(user, reported)),
-    async find(user_id) {
+    /** The user as the log has them now: the role as the last token said, whether they were erased, and how often all sessions were ended. */
+    async find(user_id: string): Promise<{ is_admin: boolean; is_erased: boolean; endings: number }> {
       const { state } = await aggregate.read(userStream(user_id));
       return { is_admin: state.is_admin, is_erased: isErased(state), endings: state.endings };
     },
-    endSessions: (user_id, context) => aggregate.handle(userStream(user_id), context, endSessions),
-    erase: (user_id, context) =>
+    /** Ends all sessions that began before, whether or not a read model has them. */
+    endSessions: (user_id: string, context: CommandContext) =>
+      aggregate.handle(userStream(user_id), context, endSessions),
+    /** Asks for the erasure of a user whom the identity provider deleted, also of one who never came. */
+    erase: (user_id: string, context: CommandContext) =>
       aggregate.handle(userStream(user_id), context, (user) => erase(user, { unknown_too: true })),
   };
 }

@@ -2,7 +2,7 @@
 import type { EventStore } from '../../events/event-store.ts';
 import type { SessionBegun, SessionEvent } from '../../events/session.ts';
 import { sessionStream } from '../../events/streams.ts';
-import { type CommandContext, type Decision, type Done, evolveBy, openAggregate } from '../aggregate.ts';
+import { type CommandContext, type Decision, evolveBy, openAggregate } from '../aggregate.ts';
 
 /** What the session began as, while it is open. */
 export type SessionState = 'none' | 'ended' | Required<SessionBegun>;
@@ -30,23 +30,21 @@ export function decide(state: SessionState, command: SessionCommand): Decision<S
   return { events: [{ type: 'SessionEnded', data: {} }] };
 }
 
-export interface Sessions {
-  /** Refused as `already_used` when a session of this id has begun before, also at the same time in another process. */
-  begin(session_id: string, session: Required<SessionBegun>, context: CommandContext): Promise<Done>;
-  /** Refused as `session_not_found` when it is not this user's. Ending an ended session succeeds. */
-  end(session: { session_id: string; user_id: string }, context: CommandContext): Promise<Done>;
-  /** What the session began as, as the log has it now; null when it has not begun, or was ended. */
-  find(session_id: string): Promise<Readonly<Required<SessionBegun>> | null>;
-}
+export type Sessions = ReturnType<typeof openSessions>;
 
-export function openSessions(log: EventStore): Sessions {
+export function openSessions(log: EventStore) {
   const aggregate = openAggregate<SessionState, SessionEvent>(log, { initial, evolve });
   const run = (session_id: string, command: SessionCommand, context: CommandContext, assume_empty = false) =>
     aggregate.handle(sessionStream(session_id), context, (state) => decide(state, command), { assume_empty });
   return {
-    begin: (session_id, session, context) => run(session_id, { type: 'begin', session }, context, true),
-    end: ({ session_id, user_id }, context) => run(session_id, { type: 'end', user_id }, context),
-    async find(session_id) {
+    /** Refused as `already_used` when a session of this id has begun before, also at the same time in another process. */
+    begin: (session_id: string, session: Required<SessionBegun>, context: CommandContext) =>
+      run(session_id, { type: 'begin', session }, context, true),
+    /** Refused as `session_not_found` when it is not this user's. Ending an ended session succeeds. */
+    end: ({ session_id, user_id }: { session_id: string; user_id: string }, context: CommandContext) =>
+      run(session_id, { type: 'end', user_id }, context),
+    /** What the session began as, as the log has it now; null when it has not begun, or was ended. */
+    async find(session_id: string): Promise<Readonly<Required<SessionBegun>> | null> {
       const { state } = await aggregate.read(sessionStream(session_id));
       return typeof state === 'string' ? null : state;
     },

@@ -53,12 +53,9 @@ export function claim(
 
 const refused = (code: WithheldReason, message: string) => ({ refused: { code, message } });
 
-export interface BonusClaims {
-  /** Returns why the bonus is withheld; null when the claim is recorded. */
-  claim(claimed: BonusClaim, context: CommandContext): Promise<WithheldReason | null>;
-}
+export type BonusClaims = ReturnType<typeof openBonusClaims>;
 
-export function openBonusClaims(log: EventStore): BonusClaims {
+export function openBonusClaims(log: EventStore) {
   /** The newest claims are the whole state, so a stream of any length is loaded at once. */
   async function begin(stream: string): Promise<Loaded<Claims> | null> {
     const options = { direction: 'backwards', limit: SITE_BONUSES_A_DAY } as const;
@@ -73,7 +70,8 @@ export function openBonusClaims(log: EventStore): BonusClaims {
   const aggregate = openAggregate<Claims, SignupBonusesEvent>(log, { initial, evolve }, { begin });
   return {
     // What is killed between the two streams is claimed again: each takes the claim of a user once.
-    async claim({ address, site, ...claimed }, context) {
+    /** Returns why the bonus is withheld; null when the claim is recorded. */
+    async claim({ address, site, ...claimed }: BonusClaim, context: CommandContext): Promise<WithheldReason | null> {
       const of = [[address, 'address'] as const, ...(site === null ? [] : [[site, 'site'] as const])];
       for (const [hash, kind] of of) {
         const handled = await aggregate.handle(signupBonusesStream(hash), context, (claims) =>

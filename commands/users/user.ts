@@ -10,14 +10,7 @@ import {
   type UserEvent,
   type WithheldReason,
 } from '../../events/user.ts';
-import {
-  type Aggregate,
-  type CommandContext,
-  type Decision,
-  type Done,
-  evolveBy,
-  openAggregate,
-} from '../aggregate.ts';
+import { type Aggregate, type CommandContext, type Decision, evolveBy, openAggregate } from '../aggregate.ts';
 
 export interface User {
   /** `erased`: the erasure is asked for; `forgotten`: it is done. */
@@ -260,16 +253,14 @@ export const openUserAggregate = (log: EventStore): UserAggregate =>
   openAggregate<User, UserEvent>(log, { initial, evolve });
 
 /** The commands on erased users. */
-export interface Erasures {
-  /** Refused as `user_not_found`. Erasing an erased user succeeds. */
-  erase(user_id: string, context: CommandContext): Promise<Done>;
-  forget(user_id: string, context: CommandContext): Promise<Done>;
-}
+export type Erasures = ReturnType<typeof openErasures>;
 
 /** `aggregate`: that of the process; default: one of its own. */
-export function openErasures(log: EventStore, aggregate = openUserAggregate(log)): Erasures {
+export function openErasures(log: EventStore, aggregate = openUserAggregate(log)) {
   return {
-    erase: (user_id, context) => aggregate.handle(userStream(user_id), context, (user) => erase(user)),
-    forget: (user_id, context) => aggregate.handle(userStream(user_id), context, forget),
+    /** Refused as `user_not_found`. Erasing an erased user succeeds. */
+    erase: (user_id: string, context: CommandContext) =>
+      aggregate.handle(userStream(user_id), context, (user) => erase(user)),
+    forget: (user_id: string, context: CommandContext) => aggregate.handle(userStream(user_id), context, forget),
   };
 }

@@ -8,24 +8,21 @@ import { retryLater } from '../frame/errors.ts';
 import type { Parts } from '../group.ts';
 import { PaymentProviderError } from './payments.ts';
 
-export interface PaymentEvents {
-  /** Throws `HttpError` 401 for headers without a signature. */
-  early(header: (name: string) => string): void;
-  /** Throws `HttpError` 401 for a wrong signature; nothing is changed then. Returns the position of the last event that it led to. */
-  take(raw: Buffer, header: (name: string) => string, context: CommandContext): Promise<Position | null>;
-}
+export type PaymentEvents = ReturnType<typeof openPaymentEvents>;
 
-export function openPaymentEvents({ log, credits, payments, logger }: Parts): PaymentEvents {
+export function openPaymentEvents({ log, credits, payments, logger }: Parts) {
   const billing = payments && openBilling(log, credits, payments.name);
   return {
-    early(header) {
+    /** Throws `HttpError` 401 for headers without a signature. */
+    early(header: (name: string) => string): void {
       if (payments?.hasSignature(header)) return;
       // A stranger's request has none; the provider's has one that is too old by this machine's clock.
       if (SIGNATURES.some((name) => header(name) !== ''))
         refused(logger, 'its signature is older than five minutes, or of the wrong form');
       throw wrongSignature();
     },
-    async take(raw, header, context) {
+    /** Throws `HttpError` 401 for a wrong signature; nothing is changed then. Returns the position of the last event that it led to. */
+    async take(raw: Buffer, header: (name: string) => string, context: CommandContext): Promise<Position | null> {
       const delivery = await payments?.read(raw, header).catch((error: unknown) => later(error, logger));
       if (!delivery || !billing) {
         refused(logger, 'its signature is wrong: compare PAYMENT_WEBHOOK_SECRET and the clock');

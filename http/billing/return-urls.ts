@@ -5,14 +5,12 @@ import { ValidationError } from '../frame/errors.ts';
 /** Encoded, a URL may have nine times its characters, and two of them lie in the address of a checkout at the sandbox. */
 const MAX_LENGTH = 1000;
 
-export interface ReturnUrls {
-  /** Returns the absolute URL of what the client gave, or of `fallback`, a path of this service. Throws `ValidationError`. */
-  of(field: string, given: string | undefined, fallback: string): string;
-}
+export type ReturnUrls = ReturnType<typeof openReturnUrls>;
 
-export function openReturnUrls(base_url: () => string, origins: readonly string[]): ReturnUrls {
+export function openReturnUrls(base_url: () => string, origins: readonly string[]) {
   return {
-    of(field, given, fallback) {
+    /** Returns the absolute URL of what the client gave, or of `fallback`, a path of this service. Throws `ValidationError`. */
+    of(field: string, given: string | undefined, fallback: string): string {
       if (given === undefined) return base_url() + fallback;
       const url = URL.parse(given, base_url());
       // A blob: URL has an origin too, and no page that lasts.

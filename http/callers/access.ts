@@ -10,14 +10,7 @@ import { sameText } from '../frame/same-text.ts';
 import type { Identity } from './identity.ts';
 
 /** Finds the job that a path names. The first two methods return null when there is none. */
-export interface JobFinder {
-  /** Reads the job from the read models. */
-  shown(job_id: string): Promise<JobDocument | null>;
-  /** Reads the log for a job that the read models do not have yet. */
-  owned(job_id: string): Promise<OwnedJob | null>;
-  /** Reads the job from the read models once they have what the log has of it; null when they stay behind. */
-  awaited(job_id: string): Promise<JobDocument | null>;
-}
+export type JobFinder = ReturnType<typeof openJobFinder>;
 
 export interface AccessOptions {
   identity: Identity;
@@ -91,16 +84,19 @@ export function openJobFinder(
   documents: Pick<LiveCollection<JobDocument>, 'get'>,
   jobs: Jobs,
   passed: (position: Position) => Promise<boolean>,
-): JobFinder {
+) {
   return {
-    shown: (job_id) => documents.get(job_id),
-    async owned(job_id) {
+    /** Reads the job from the read models. */
+    shown: (job_id: string) => documents.get(job_id),
+    /** Reads the log for a job that the read models do not have yet. */
+    async owned(job_id: string): Promise<OwnedJob | null> {
       const job = await documents.get(job_id);
       if (job || !JOB_ID.test(job_id)) return job;
       const { status, owner_id } = (await jobs.aggregate.read(jobStream(job_id))).state;
       return status === 'none' || status === 'deleted' ? null : { _id: job_id, owner_id };
     },
-    async awaited(job_id) {
+    /** Reads the job from the read models once they have what the log has of it; null when they stay behind. */
+    async awaited(job_id: string): Promise<JobDocument | null> {
       const { position } = await jobs.aggregate.read(jobStream(job_id));
       return (await passed(position)) ? await documents.get(job_id) : null;
     },

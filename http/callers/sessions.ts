@@ -10,16 +10,7 @@ import { invalidToken } from './access.ts';
 import type { SignIn } from './identity.ts';
 import type { SignedCookie } from './signed-cookie.ts';
 
-export interface BrowserSessions {
-  /** Returns the cookie, for `Set-Cookie`. Throws 401 when the sign-in has begun a session before, and for an erased user. */
-  begin(sign_in: SignIn, context: CommandContext): Promise<string>;
-  /** `cookies`: the header of a request. Null without a session that is open. */
-  callerOf(cookies: string): Promise<Caller | null>;
-  /** The id of the session that these cookies name; null when they name none. It may have ended. */
-  idOf(cookies: string): Promise<string | null>;
-  /** Ends the session of these cookies, if they have one. Returns the value that removes the cookie. */
-  end(cookies: string, context: CommandContext): Promise<string>;
-}
+export type BrowserSessions = ReturnType<typeof openBrowserSessions>;
 
 /** What the cookie says. */
 interface Kept {
@@ -36,7 +27,7 @@ export function openBrowserSessions(
   sessions: Sessions,
   accounts: Pick<Accounts, 'see' | 'find'>,
   cookie: SignedCookie,
-): BrowserSessions {
+) {
   const read = async (cookies: string) => (await cookie.read(cookies)) as Kept | null;
 
   /** Whether the session is open and began as the cookie says, and its user still has the role that it was given for. */
@@ -53,7 +44,8 @@ export function openBrowserSessions(
   }
 
   return {
-    async begin({ id, user, lasts_s }, context) {
+    /** Returns the cookie, for `Set-Cookie`. Throws 401 when the sign-in has begun a session before, and for an erased user. */
+    async begin({ id, user, lasts_s }: SignIn, context: CommandContext): Promise<string> {
       const { user_id, email, name, is_admin } = user;
       if ((await accounts.see(user, context)) === 'erased') throw invalidToken();
       const expires_at = new Date(context.now + lasts_s * 1000).toISOString();
@@ -63,14 +55,17 @@ export function openBrowserSessions(
       const kept = { jti: id, sub: user_id, email, ...(name !== undefined && { name }), is_admin };
       return await cookie.made(kept satisfies Omit<Kept, 'exp'>, lasts_s, context.now);
     },
-    async callerOf(cookies) {
+    /** `cookies`: the header of a request. Null without a session that is open. */
+    async callerOf(cookies: string): Promise<Caller | null> {
       const kept = await read(cookies);
       if (kept === null || !(await isOpen(kept))) return null;
       const { sub: user_id, email, name, is_admin } = kept;
       return { user_id, email, ...(name !== undefined && { name }), is_admin, kind: 'user' };
     },
-    idOf: async (cookies) => (await read(cookies))?.jti ?? null,
-    async end(cookies, context) {
+    /** The id of the session that these cookies name; null when they name none. It may have ended. */
+    idOf: async (cookies: string): Promise<string | null> => (await read(cookies))?.jti ?? null,
+    /** Ends the session of these cookies, if they have one. Returns the value that removes the cookie. */
+    async end(cookies: string, context: CommandContext): Promise<string> {
       const kept = await read(cookies);
       if (kept !== null) accepted(await sessions.end({ session_id: kept.jti, user_id: kept.sub }, context), 409);
       return cookie.removed;

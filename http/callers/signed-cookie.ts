@@ -2,14 +2,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { derivedKey } from '../../events/derived-key.ts';
 
-export interface SignedCookie {
-  /** The value for `Set-Cookie`. `lasts_s`: seconds. */
-  made(claims: JWTPayload, lasts_s: number, now: number): Promise<string>;
-  /** The claims; null for no cookie, a changed one and an old one. `cookies`: the header of a request. */
-  read(cookies: string): Promise<JWTPayload | null>;
-  /** The value for `Set-Cookie` that removes it. */
-  readonly removed: string;
-}
+export type SignedCookie = ReturnType<typeof openSignedCookie>;
 
 const ALGORITHM = 'HS256';
 
@@ -25,19 +18,21 @@ export interface SignedCookieOptions {
   https: boolean;
 }
 
-export function openSignedCookie({ name: plain, secret, path, same_site, https }: SignedCookieOptions): SignedCookie {
+export function openSignedCookie({ name: plain, secret, path, same_site, https }: SignedCookieOptions) {
   const key = derivedKey(secret, `cookie ${plain}`);
   // No other host, not even a subdomain's, can set a cookie with the first prefix: nobody puts a session of theirs in its place.
   const name = https ? `${path === '/' ? '__Host-' : '__Secure-'}${plain}` : plain;
   const cookie = (value: string, lasts_s: number) =>
     `${name}=${value}; Path=${path}; Max-Age=${lasts_s}; HttpOnly; SameSite=${same_site}${https ? '; Secure' : ''}`;
   return {
-    async made(claims, lasts_s, now) {
+    /** The value for `Set-Cookie`. `lasts_s`: seconds. */
+    async made(claims: JWTPayload, lasts_s: number, now: number): Promise<string> {
       const expires_s = Math.floor(now / 1000) + lasts_s;
       const token = new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM }).setExpirationTime(expires_s);
       return cookie(await token.sign(key), lasts_s);
     },
-    async read(cookies) {
+    /** The claims; null for no cookie, a changed one and an old one. `cookies`: the header of a request. */
+    async read(cookies: string): Promise<JWTPayload | null> {
       const value = valueIn(cookies, name);
       if (value === undefined) return null;
       try {
@@ -47,6 +42,7 @@ export function openSignedCookie({ name: plain, secret, path, same_site, https }
         throw error;
       }
     },
+    /** The value for `Set-Cookie` that removes it. */
     removed: cookie('', 0),
   };
 }

@@ -10,25 +10,15 @@ export interface CursorScope {
   filter: object;
 }
 
-export interface Cursors {
-  /** Returns the cursor of the page after the result with this index; -1 stands before the first result. */
-  after(index: number, scope: CursorScope): string;
-  /** Returns the index before the page; -1 for the empty cursor. Throws ValidationError for a cursor of another scope. */
-  indexOf(cursor: string, scope: CursorScope): number;
-}
+export type Cursors = ReturnType<typeof openCursors>;
 
 const INDEX_BYTES = 4;
 /** 128 bits of the MAC: nobody guesses them by trying. */
 const MAC_BYTES = 16;
 
-export interface ListCursors {
-  /** Returns the cursor of the page after the item with these values of the list's sort. `scope`: whose list, and its filter. */
-  after(values: readonly string[], scope: object): string;
-  /** Returns the values before the page; null for the empty cursor. Throws ValidationError for a cursor of another scope. */
-  valuesOf(cursor: string, scope: object): string[] | null;
-}
+export type ListCursors = ReturnType<typeof openListCursors>;
 
-export function openListCursors(secret: Uint8Array): ListCursors {
+export function openListCursors(secret: Uint8Array) {
   const key = derivedKey(secret, 'cursors of lists');
   const macOf = (text: string, scope: object) =>
     createHmac('sha256', key)
@@ -36,11 +26,13 @@ export function openListCursors(secret: Uint8Array): ListCursors {
       .digest()
       .subarray(0, MAC_BYTES);
   return {
-    after(values, scope) {
+    /** Returns the cursor of the page after the item with these values of the list's sort. `scope`: whose list, and its filter. */
+    after(values: readonly string[], scope: object): string {
       const text = JSON.stringify(values);
       return Buffer.concat([macOf(text, scope), Buffer.from(text)]).toString('base64url');
     },
-    valuesOf(cursor, scope) {
+    /** Returns the values before the page; null for the empty cursor. Throws ValidationError for a cursor of another scope. */
+    valuesOf(cursor: string, scope: object): string[] | null {
       if (cursor === '') return null;
       const bytes = Buffer.from(cursor, 'base64url');
       if (bytes.length > MAC_BYTES && bytes.toString('base64url') === cursor) {
@@ -54,19 +46,21 @@ export function openListCursors(secret: Uint8Array): ListCursors {
 
 const wrongCursor = (msg: string) => new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
 
-export function openCursors(secret: Uint8Array): Cursors {
+export function openCursors(secret: Uint8Array) {
   const key = derivedKey(secret, 'cursors of results');
   function macOf(index: number, { job_id, filter }: CursorScope): Buffer {
     const signed = JSON.stringify([job_id, filter, index]);
     return createHmac('sha256', key).update(signed).digest().subarray(0, MAC_BYTES);
   }
   return {
-    after(index, scope) {
+    /** Returns the cursor of the page after the result with this index; -1 stands before the first result. */
+    after(index: number, scope: CursorScope): string {
       const bytes = Buffer.alloc(INDEX_BYTES);
       bytes.writeInt32BE(index);
       return Buffer.concat([bytes, macOf(index, scope)]).toString('base64url');
     },
-    indexOf(cursor, scope) {
+    /** Returns the index before the page; -1 for the empty cursor. Throws ValidationError for a cursor of another scope. */
+    indexOf(cursor: string, scope: CursorScope): number {
       if (cursor === '') return -1;
       const bytes = Buffer.from(cursor, 'base64url');
       // The decoder ignores characters outside base64url, so the comparison refuses texts that the service never gave out.

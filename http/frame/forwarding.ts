@@ -24,11 +24,7 @@ export type Forward = (
   request: { ip: string; request_id: string; signal: AbortSignal },
 ) => Promise<Forwarded>;
 
-export interface Forwarding {
-  /** Null for a route that is served here. */
-  of(route: Pick<Route, 'tag' | 'query'>): Forward | null;
-  close(): Promise<void>;
-}
+export type Forwarding = Awaited<ReturnType<typeof openForwarding>>;
 
 export interface ForwardingOptions {
   urls: ServiceUrls;
@@ -57,7 +53,7 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set([
 const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Loads its HTTP client only here, because most deployments forward nothing. */
-export async function openForwarding(options: ForwardingOptions): Promise<Forwarding> {
+export async function openForwarding(options: ForwardingOptions) {
   const { urls, log, connect_ms = CONNECT_MS, answer_ms = ANSWER_MS } = options;
   const { Agent } = await import('undici');
   const agent = new Agent({ connect: { timeout: connect_ms }, bodyTimeout: answer_ms });
@@ -124,7 +120,8 @@ export async function openForwarding(options: ForwardingOptions): Promise<Forwar
   }
 
   return {
-    of({ tag, query }) {
+    /** Null for a route that is served here. */
+    of({ tag, query }: Pick<Route, 'tag' | 'query'>): Forward | null {
       const origin = urls[tag as keyof ServiceUrls];
       return origin === undefined ? null : forwardTo(origin, query);
     },

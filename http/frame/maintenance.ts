@@ -24,21 +24,13 @@ export const DEFAULT_MESSAGE =
 /** The 503 for commands of users. */
 export const underMaintenance = (message: string): HttpError => retryLater(503, 'maintenance', message, RETRY_S);
 
-export interface Maintenance {
-  /** What this process knows: null while maintenance mode is off. */
-  readonly current: MaintenanceState;
-  /** Throws the 503 when the request is a command of a user and maintenance mode is on. */
-  admit(route: Refusable, caller: Caller | null): void;
-  /** Takes a change of this process's own at once. */
-  changed(state: MaintenanceState): void;
-  close(): void;
-}
+export type Maintenance = Awaited<ReturnType<typeof openMaintenance>>;
 
 /** Reads the mode before it resolves, so that no request is admitted in error. While the log is away the last known mode holds. */
 export async function openMaintenance(
   mode: Pick<MaintenanceMode, 'read'>,
   { registry, logger, look_ms = LOOK_MS }: { registry: Registry; logger: Pick<Logger, 'info'>; look_ms?: number },
-): Promise<Maintenance> {
+) {
   let current = await mode.read();
   /** Goes up with each change of this process's own, because a look that began before one knows less. */
   let changes = 0;
@@ -55,14 +47,17 @@ export async function openMaintenance(
   const help = '1 while maintenance mode is on, otherwise 0.';
   openGauge(registry, { name: 'service_maintenance', help }, () => (current === null ? 0 : 1));
   return {
-    get current() {
+    /** What this process knows: null while maintenance mode is off. */
+    get current(): MaintenanceState {
       return current;
     },
-    admit(route, caller) {
+    /** Throws the 503 when the request is a command of a user and maintenance mode is on. */
+    admit(route: Refusable, caller: Caller | null): void {
       if (current !== null && isCommandOfUsers(route) && caller?.is_admin !== true)
         throw underMaintenance(current.message);
     },
-    changed(state) {
+    /** Takes a change of this process's own at once. */
+    changed(state: MaintenanceState): void {
       changes += 1;
       take(state);
     },

@@ -14,11 +14,7 @@ const SOON_MS = 10;
 /** Receives the job after each look, changed or not, and null after its deletion. */
 export type Follower = (job: JobDocument | null) => void;
 
-export interface JobWatch {
-  /** Returns a function that ends the following. `is_soon`: the follower expects a change within milliseconds. */
-  follow(job_id: string, follower: Follower, how?: { is_soon?: boolean }): () => void;
-  close(): void;
-}
+export type JobWatch = ReturnType<typeof openJobWatch>;
 
 export interface JobWatchOptions {
   jobs: Pick<LiveCollection<JobDocument>, 'getMany'>;
@@ -32,7 +28,7 @@ export interface JobWatchOptions {
   look_ms?: number;
 }
 
-export function openJobWatch({ jobs, position, is_deleted, work, log, look_ms = LOOK_MS }: JobWatchOptions): JobWatch {
+export function openJobWatch({ jobs, position, is_deleted, work, log, look_ms = LOOK_MS }: JobWatchOptions) {
   const followed = new Map<string, Set<Follower>>();
   /** The position and the URLs in flight at the last look; null when a follower has come since and may have missed a change. */
   let seen: string | null = null;
@@ -72,7 +68,8 @@ export function openJobWatch({ jobs, position, is_deleted, work, log, look_ms = 
     timer = followed.size > 0 ? goOn() : null;
   }
   return {
-    follow(job_id, follower, { is_soon = false } = {}) {
+    /** Returns a function that ends the following. `is_soon`: the follower expects a change within milliseconds. */
+    follow(job_id: string, follower: Follower, { is_soon = false }: { is_soon?: boolean } = {}): () => void {
       const followers = followed.get(job_id) ?? new Set();
       followed.set(job_id, followers.add(follower));
       seen = null;
@@ -88,7 +85,7 @@ export function openJobWatch({ jobs, position, is_deleted, work, log, look_ms = 
         if (followers.size === 0 && followed.get(job_id) === followers) followed.delete(job_id);
       };
     },
-    close() {
+    close(): void {
       followed.clear();
       if (timer) clearTimeout(timer);
     },

@@ -244,18 +244,13 @@ async function hashesOf(
   );
 }
 
-interface LedgerProofs {
-  /** In hex. */
-  root(size: number): Promise<string>;
-  inclusion(index: number, size: number): Promise<string[]>;
-  consistency(first: number, size: number): Promise<string[]>;
-}
-
-export function openLedgerProofs(leaves: Pick<LiveCollection<LeafDocument>, 'getMany'>): LedgerProofs {
+export function openLedgerProofs(leaves: Pick<LiveCollection<LeafDocument>, 'getMany'>) {
   const hex = async (ranges: readonly Leaves[]) => (await hashesOf(leaves, ranges)).map((each) => each.toString('hex'));
   return {
-    root: async (size) => (size === 0 ? EMPTY_ROOT.toString('hex') : (await hex([{ from: 0, to: size }]))[0]!),
-    inclusion: (index, size) => hex(inclusionPath(index, size)),
-    consistency: (first, size) => hex(consistencyPath(first, size)),
+    /** In hex. */
+    root: async (size: number): Promise<string> =>
+      size === 0 ? EMPTY_ROOT.toString('hex') : (await hex([{ from: 0, to: size }]))[0]!,
+    inclusion: (index: number, size: number) => hex(inclusionPath(index, size)),
+    consistency: (first: number, size: number) => hex(consistencyPath(first, size)),
   };
 }

@@ -1,7 +1,7 @@
 // Watches whether the service does its work, wherever its roles run. It looks every second, so that a probe costs nothing.
 import type { Registry } from 'prom-client';
 import { DocumentsNotReady } from '../../readmodels/read-models.ts';
-import { type DependencyState, measureDependency } from '../../roles/dependencies.ts';
+import { measureDependency } from '../../roles/dependencies.ts';
 import { troubleOf } from '../../roles/managers.ts';
 import { managersOf, type RoleWatch, workOf } from '../../roles/role-signs.ts';
 import { openGauge } from '../frame/metrics.ts';
@@ -37,19 +37,9 @@ const FULL_BYTES = 8 * 2 ** 20;
 
 const WORKERS = ['projector', 'processes', 'checker'] as const;
 
-export interface Readiness {
-  /** The conditions by name. Each throws `NotReady` when it does not hold. */
-  checks: Readonly<Record<string, () => Promise<void>>>;
-  /** Conditions that leave the service ready: jobs go on meanwhile. */
-  advisory: Readiness['checks'];
-  /** The log and the store of documents, as the looks find them. */
-  stores(): DependencyState[];
-  /** Looks at all stores and roles once. */
-  look(): Promise<void>;
-  close(): void;
-}
+export type Readiness = ReturnType<typeof openReadiness>;
 
-export function openReadiness(options: ReadinessOptions): Readiness {
+export function openReadiness(options: ReadinessOptions) {
   const { roles, freeBytes, monotonic = () => performance.now() } = options;
   const { event_log, documents } = options.kinds ?? { event_log: 'unknown', documents: 'unknown' };
   const measured = {
@@ -153,11 +143,15 @@ export function openReadiness(options: ReadinessOptions): Readiness {
   };
   measure(options.registry, checks, roles, lag_ms);
   return {
+    /** The conditions by name. Each throws `NotReady` when it does not hold. */
     checks,
+    /** Conditions that leave the service ready: jobs go on meanwhile. */
     advisory,
+    /** The log and the store of documents, as the looks find them. */
     stores: () => Object.values(measured).map((one) => one.state()),
+    /** Looks at all stores and roles once. */
     look,
-    close() {
+    close(): void {
       for (const stop of timers) stop();
     },
   };

@@ -11,25 +11,22 @@ interface Missing {
   reason: string;
 }
 
-export interface Starting {
-  callback(): RequestListener;
-  /** Sets the reason of the 503; null sets the default one. */
-  waits(for_what: Missing | null): void;
-  /** Answers a probe of METRICS_PORT. */
-  probe(path: string): Promise<ProbeReply>;
-  /** Passes all further requests and probes on. */
-  started(opened: { app: { callback(): RequestListener } | null; probe(path: string): Promise<ProbeReply> }): void;
-}
+export type Starting = ReturnType<typeof openStarting>;
 
-export function openStarting(): Starting {
+export function openStarting() {
   let missing = NOTHING;
   let handle: RequestListener = (request, response) => void answer(request, response, missing);
-  let probe: Starting['probe'] = async () => notReady(missing);
+  let probe: (path: string) => Promise<ProbeReply> = async () => notReady(missing);
   return {
-    callback: () => (request, response) => handle(request, response),
-    waits: (for_what) => (missing = for_what ?? NOTHING),
-    probe: (path) => probe(path),
-    started(opened) {
+    callback: (): RequestListener => (request, response) => handle(request, response),
+    /** Sets the reason of the 503; null sets the default one. */
+    waits(for_what: Missing | null): void {
+      missing = for_what ?? NOTHING;
+    },
+    /** Answers a probe of METRICS_PORT. */
+    probe: (path: string) => probe(path),
+    /** Passes all further requests and probes on. */
+    started(opened: { app: { callback(): RequestListener } | null; probe(path: string): Promise<ProbeReply> }): void {
       if (opened.app) handle = opened.app.callback();
       probe = opened.probe;
     },

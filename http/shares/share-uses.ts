@@ -9,16 +9,9 @@ const FLUSH_MS = 60_000;
 /** The most shares in memory. With more, the counts go to the log before the minute is over. */
 const MAX_SHARES = 10_000;
 
-export interface ShareUses {
-  /** Counts a view of an existing share. */
-  count(share_id: string): void;
-  /** Returns the views that are not in the log yet. */
-  pending(share_id: string): Readonly<ShareUsed> | null;
-  /** Appends the pending views. */
-  close(): Promise<void>;
-}
+export type ShareUses = ReturnType<typeof openShareUses>;
 
-export function openShareUses(shares: Shares, log: Logger, now: () => number): ShareUses {
+export function openShareUses(shares: Shares, log: Logger, now: () => number) {
   let uses = new Map<string, ShareUsed>();
   let flushed: Promise<void> = Promise.resolve();
 
@@ -40,13 +33,16 @@ export function openShareUses(shares: Shares, log: Logger, now: () => number): S
   }
   const timer = setInterval(() => void flush(), FLUSH_MS).unref();
   return {
-    count(share_id) {
+    /** Counts a view of an existing share. */
+    count(share_id: string): void {
       const last_used_at = new Date(now()).toISOString();
       uses.set(share_id, { count: (uses.get(share_id)?.count ?? 0) + 1, last_used_at });
       if (uses.size >= MAX_SHARES) void flush();
     },
-    pending: (share_id) => uses.get(share_id) ?? null,
-    async close() {
+    /** Returns the views that are not in the log yet. */
+    pending: (share_id: string): Readonly<ShareUsed> | null => uses.get(share_id) ?? null,
+    /** Appends the pending views. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await flush();
     },

@@ -39,12 +39,7 @@ export interface CheckedRange {
 }
 
 /** The statistics that the events of one transaction change. They are in memory until `save`. */
-export interface Counting {
-  /** Adds results. The caller passes each result once. */
-  count(ranges: readonly CheckedRange[]): Promise<void>;
-  /** Writes each changed document once, but none of a deleted job's. */
-  save(isKept: (job_id: string) => boolean): Promise<void>;
-}
+export type Counting = ReturnType<typeof openCounting>;
 
 /** What is counted of a job. Results look up its parts by names that are shorter than the documents' ids. */
 interface OfJob {
@@ -54,7 +49,7 @@ interface OfJob {
   slots: Map<number, ResponseTimesDocument>;
 }
 
-export function openCounting(open: OpenCollection): Counting {
+export function openCounting(open: OpenCollection) {
   const stats = touched(jobStats, open);
   const domains = touched(jobDomains, open);
   const times = touched(jobResponseTimes, open);
@@ -99,13 +94,15 @@ export function openCounting(open: OpenCollection): Counting {
   }
 
   return {
-    async count(ranges) {
+    /** Adds results. The caller passes each result once. */
+    async count(ranges: readonly CheckedRange[]): Promise<void> {
       await loadJobs([...new Set(ranges.map(({ job_id }) => job_id))]);
       for (const { job_id, rows } of ranges) for (const row of rows) count(jobs.get(job_id)!.stats, row);
       await countDomains(ranges);
       await countTimes(ranges);
     },
-    async save(isKept) {
+    /** Writes each changed document once, but none of a deleted job's. */
+    async save(isKept: (job_id: string) => boolean): Promise<void> {
       await stats.save(({ _id }) => isKept(_id));
       await domains.save(({ job_id }) => isKept(job_id));
       await times.save(({ _id }) => isKept(jobOfResponseTimes(_id)));

@@ -19,27 +19,24 @@ export interface ReplicaOptions {
   signal: AbortSignal;
 }
 
-export interface Replica {
-  /** The position up to which the documents have applied the log. */
-  readonly position: Position;
-  read: Read;
-  /** Applies the events up to a position, inclusive. */
-  advance(until: Position): Promise<void>;
-}
+export type Replica = Awaited<ReturnType<typeof openReplica>>;
 
-export async function openReplica(options: ReplicaOptions): Promise<Replica> {
+export async function openReplica(options: ReplicaOptions) {
   const { documents, projection, logger } = options;
   const target: Target = { projection, generation: 1, counter: 'parked' };
   for (const spec of [projectionStates, parkedEvents]) await documents.collection(spec as never);
   for (const spec of projection.collections) await documents.collection(inGeneration(spec, target.generation));
   const commit: Commit = (work) => documents.transaction(async (inside) => void (await work(inside)));
   let position: Position = BEGINNING;
+  const read: Read = (spec) => documents.reading(inGeneration(spec, target.generation));
   return {
-    get position() {
+    /** The position up to which the documents have applied the log. */
+    get position(): Position {
       return position;
     },
-    read: (spec) => documents.reading(inGeneration(spec, target.generation)),
-    async advance(until) {
+    read,
+    /** Applies the events up to a position, inclusive. */
+    async advance(until: Position): Promise<void> {
       await readParts(options, projection, { from: position, until }, async (part, urls_of) => {
         await takeEvents({ commit, beside: null, targets: [target], reached: async () => ({}), urls_of, logger }, part);
         position = part.position;

@@ -22,21 +22,13 @@ export function reserveOf(reserve_mb: number | null, total_bytes: number): numbe
   return reserve_mb === null ? Math.min(MOST_BYTES, Math.floor(total_bytes * SHARE)) : reserve_mb * MB;
 }
 
-export interface RoomKeeper {
-  /** Throws `NoRoom` where documents like those of `live`, less what `made` has of them, do not fit beside the reserve. */
-  assertFits(live: readonly string[], made: readonly string[]): Promise<void>;
-  /** Throws `NoRoom` at the reserve. It looks once a second. */
-  assertReserve(): Promise<void>;
-}
+export type RoomKeeper = ReturnType<typeof keepRoom>;
 
-export function keepRoom(
-  { disk }: Pick<Documents, 'disk'>,
-  reserve_mb: number | null,
-  monotonic: () => number,
-): RoomKeeper {
+export function keepRoom({ disk }: Pick<Documents, 'disk'>, reserve_mb: number | null, monotonic: () => number) {
   let looked_at = Number.NEGATIVE_INFINITY;
   return {
-    async assertFits(live, made) {
+    /** Throws `NoRoom` where documents like those of `live`, less what `made` has of them, do not fit beside the reserve. */
+    async assertFits(live: readonly string[], made: readonly string[]): Promise<void> {
       if (!disk) return;
       const room = await disk.room();
       const kept = reserveOf(reserve_mb, room.total_bytes);
@@ -50,7 +42,8 @@ export function keepRoom(
       if (fits(need_bytes)) return;
       throw new NoRoom(`it needs about ${mb(need_bytes)} beside the live documents, and ${textOf(room, kept)}`);
     },
-    async assertReserve() {
+    /** Throws `NoRoom` at the reserve. It looks once a second. */
+    async assertReserve(): Promise<void> {
       if (!disk || monotonic() - looked_at < LOOK_MS) return;
       looked_at = monotonic();
       const room = await disk.room();

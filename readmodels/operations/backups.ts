@@ -64,18 +64,15 @@ export interface BackupProgressDocument extends Document {
 }
 const backupProgress: CollectionSpec<BackupProgressDocument> = { name: 'backup_progress', fields: {}, indexes: [] };
 
-export interface BackupProgressStore {
-  read(backup_ids: readonly string[]): Promise<BackupProgressDocument[]>;
-  all(): Promise<readonly BackupProgressDocument[]>;
-  write(progress: BackupProgressDocument): Promise<void>;
-  remove(backup_id: string): Promise<void>;
-}
+export type BackupProgressStore = ReturnType<typeof openBackupProgress>;
 
-export function openBackupProgress(documents: Documents): BackupProgressStore {
+export function openBackupProgress(documents: Documents) {
   return {
-    read: async (ids) => (ids.length === 0 ? [] : documents.reading(backupProgress).getMany(ids)),
+    read: async (ids: readonly string[]): Promise<BackupProgressDocument[]> =>
+      ids.length === 0 ? [] : documents.reading(backupProgress).getMany(ids),
     all: () => documents.reading(backupProgress).find({}),
-    write: async (progress) => (await documents.collection(backupProgress)).write([{ replace: progress }]),
-    remove: async (backup_id) => (await documents.collection(backupProgress)).write([{ delete: backup_id }]),
+    write: async (progress: BackupProgressDocument) =>
+      (await documents.collection(backupProgress)).write([{ replace: progress }]),
+    remove: async (backup_id: string) => (await documents.collection(backupProgress)).write([{ delete: backup_id }]),
   };
 }

@@ -17,14 +17,11 @@ export interface LogOptions {
   error_codes: { error_code: string; entries: number }[];
 }
 
-export interface LogTally {
-  /** Counts exactly these entries. The most frequent domains first, at most `max_domains`, and all codes. */
-  options(counted: readonly Counted[], max_domains: number): Promise<LogOptions>;
-}
+export type LogTally = ReturnType<typeof openLogTally>;
 
 type Count<Key> = readonly [key: Key, entries: number];
 
-export function openLogTally(): LogTally {
+export function openLogTally() {
   const domains = openDomainCounts();
   const statuses = new Map<number | null, number>();
   const errors = new Map<string, number>();
@@ -83,7 +80,8 @@ export function openLogTally(): LogTally {
   }
 
   return {
-    options(counted, max_domains) {
+    /** Counts exactly these entries. The most frequent domains first, at most `max_domains`, and all codes. */
+    options(counted: readonly Counted[], max_domains: number): Promise<LogOptions> {
       const options = counting.then(() => count(counted, max_domains));
       counting = options.catch(() => {});
       return options;

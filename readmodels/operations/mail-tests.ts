@@ -24,34 +24,28 @@ const mailTests: CollectionSpec<MailTestDocument> = {
 /** What was asked so long ago has nobody who waits: its process ended. */
 const FORGOTTEN_MS = 3_600_000;
 
-export interface MailTests {
-  /** Asks for a mail to the address, and returns the id of the request. */
-  ask(to: string): Promise<string>;
-  /** `is_taken`: a process is sending it. `outcome` is null before the end. */
-  read(id: string): Promise<{ is_taken: boolean; outcome: MailTestOutcome | null }>;
-  remove(id: string): Promise<void>;
-  /** Takes a request that no process has taken; null when there is none. */
-  take(): Promise<{ id: string; to: string } | null>;
-  answer(id: string, outcome: MailTestOutcome): Promise<void>;
-}
+export type MailTests = ReturnType<typeof openMailTests>;
 
 /** No projection makes these documents: they are lost with the store, and harm nobody then. `now`: Unix milliseconds. */
-export function openMailTests(documents: Documents, now: () => number): MailTests {
+export function openMailTests(documents: Documents, now: () => number) {
   const reading = documents.reading(mailTests);
   const writing = () => documents.collection(mailTests);
   return {
-    async ask(to) {
+    /** Asks for a mail to the address, and returns the id of the request. */
+    async ask(to: string): Promise<string> {
       const _id = randomUUID();
       const asked_at = new Date(now()).toISOString();
       await (await writing()).write([{ insert: { _id, to, status: 'asked', asked_at, outcome: null } }]);
       return _id;
     },
-    async read(id) {
+    /** `is_taken`: a process is sending it. `outcome` is null before the end. */
+    async read(id: string): Promise<{ is_taken: boolean; outcome: MailTestOutcome | null }> {
       const found = await reading.get(id);
       return { is_taken: found !== null && found.status !== 'asked', outcome: found?.outcome ?? null };
     },
-    remove: async (id) => (await writing()).write([{ delete: id }]),
-    async take() {
+    remove: async (id: string) => (await writing()).write([{ delete: id }]),
+    /** Takes a request that no process has taken; null when there is none. */
+    async take(): Promise<{ id: string; to: string } | null> {
       const [seen] = await reading.find({}, { sort: { asked_at: 1 }, limit: 1 });
       if (seen === undefined) return null;
       return documents.transaction(async (inside) => {
@@ -64,7 +58,7 @@ export function openMailTests(documents: Documents, now: () => number): MailTest
         return { id: next._id, to: next.to };
       });
     },
-    answer: async (id, outcome) =>
+    answer: async (id: string, outcome: MailTestOutcome) =>
       (await writing()).write([{ update: id, set: { $set: { status: 'answered', outcome } } }]),
   };
 }

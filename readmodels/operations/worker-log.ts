@@ -16,19 +16,7 @@ export interface LogHour {
   duration_total_ms: number;
 }
 
-export interface WorkerLog {
-  /** The newest entries first; `page` counts from 1. */
-  list(filter: LogFilter, paging: Paging): Promise<Page<LogEntry>>;
-  find(of: Pick<LogEntry, 'job_id' | 'index' | 'attempt'>): Promise<LogEntry | null>;
-  /** The most frequent domains first, at most `max_domains`, and all codes. */
-  options(max_domains: number): Promise<LogOptions>;
-  /** Every hour from `from_ms` to `to_ms`, the oldest first. */
-  stats(from_ms: number, to_ms: number): Promise<LogHour[]>;
-  /** Reads what has changed. */
-  refresh(): Promise<void>;
-  /** Does that while the log is asked for, and forgets it once nobody has asked for a minute: the next one to ask has it read whole. */
-  keepUp(): Promise<void>;
-}
+export type WorkerLog = ReturnType<typeof openWorkerLog>;
 
 export interface WorkerLogSettings {
   worker_log_entries: number;
@@ -45,13 +33,16 @@ export function openWorkerLog(
   limits: WorkerLogLimits,
   now: () => number,
   monotonic = () => performance.now(),
-): WorkerLog {
+) {
   const follower = new LogFollower(readmodels, limits, now, monotonic);
   const jobs = readmodels.collection(logJobs);
   return {
+    /** Reads what has changed. */
     refresh: () => follower.refresh(),
+    /** Does that while the log is asked for, and forgets it once nobody has asked for a minute: the next one to ask has it read whole. */
     keepUp: () => follower.keepUp(),
-    async list(filter, { limit, offset }) {
+    /** The newest entries first; `page` counts from 1. */
+    async list(filter: LogFilter, { limit, offset }: Paging): Promise<Page<LogEntry>> {
       await follower.asked();
       const items: LogEntry[] = [];
       let total = 0;
@@ -66,7 +57,7 @@ export function openWorkerLog(
       }
       return { items, total };
     },
-    async find({ job_id, index, attempt }) {
+    async find({ job_id, index, attempt }: Pick<LogEntry, 'job_id' | 'index' | 'attempt'>): Promise<LogEntry | null> {
       // The job's document says at once when there is no such job.
       if ((await jobs.get(job_id)) === null) return null;
       // Nothing is awaited between this and the search: a process that sleeps there forgets what it has read.
@@ -79,11 +70,13 @@ export function openWorkerLog(
       }
       return null;
     },
-    async options(max_domains) {
+    /** The most frequent domains first, at most `max_domains`, and all codes. */
+    async options(max_domains: number): Promise<LogOptions> {
       await follower.asked();
       return follower.tally.options(await Array.fromAsync(follower.passing({})), max_domains);
     },
-    stats: (from_ms, to_ms) => statsOf(follower, from_ms, to_ms),
+    /** Every hour from `from_ms` to `to_ms`, the oldest first. */
+    stats: (from_ms: number, to_ms: number) => statsOf(follower, from_ms, to_ms),
   };
 }
 

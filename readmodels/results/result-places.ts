@@ -11,26 +11,17 @@ const APART = 5000;
 /** Of jobs and filters whose places are kept: up to 200 places each. */
 const MAX_KEPT = 1000;
 
-export interface ResultPlaces {
-  /** What is known of a list. A page keeps it to its end, so that what it learns from results of before a flip is forgotten with them. */
-  of(job: Pick<JobDocument, '_id'>, filter: ResultsFilter): PlacesOfList;
-}
+export type ResultPlaces = ReturnType<typeof openResultPlaces>;
 
-export interface PlacesOfList {
-  /** The number of results that pass, counted once. */
-  total(signal?: AbortSignal): Promise<number>;
-  /** From which index to read, and how many results to leave out there, to come to the `offset`th that passes. */
-  placeOf(offset: number): { from_index: number; skip: number };
-  /** The `offset`th result that passes has this index. */
-  learn(offset: number, index: number): void;
-}
+export type PlacesOfList = ReturnType<typeof openList>;
 
 /** `flips`: how many times rebuilt read models took the place of earlier ones; what is known of these is forgotten. */
-export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'>, flips: () => number): ResultPlaces {
+export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'>, flips: () => number) {
   const kept = new LRUCache<string, PlacesOfList>({ max: MAX_KEPT });
   let seen = flips();
   return {
-    of({ _id }, filter) {
+    /** What is known of a list. A page keeps it to its end, so that what it learns from results of before a flip is forgotten with them. */
+    of({ _id }: Pick<JobDocument, '_id'>, filter: ResultsFilter): PlacesOfList {
       if (seen !== flips()) kept.clear();
       seen = flips();
       const key = JSON.stringify([_id, filter]);
@@ -41,23 +32,26 @@ export function openResultPlaces(results: Pick<Collection<StoredResult>, 'count'
   };
 }
 
-function openList(count: (signal?: AbortSignal) => Promise<number>): PlacesOfList {
+function openList(count: (signal?: AbortSignal) => Promise<number>) {
   let total: number | null = null;
   /** By their offset in units of `APART`. */
   const places = new Map<number, { offset: number; index: number }>();
   return {
-    async total(signal) {
+    /** The number of results that pass, counted once. */
+    async total(signal?: AbortSignal): Promise<number> {
       total ??= await count(signal);
       return total;
     },
-    placeOf(offset) {
+    /** From which index to read, and how many results to leave out there, to come to the `offset`th that passes. */
+    placeOf(offset: number): { from_index: number; skip: number } {
       let last = { offset: 0, index: 0 };
       for (const place of places.values()) {
         if (place.offset <= offset && place.offset > last.offset) last = place;
       }
       return { from_index: last.index, skip: offset - last.offset };
     },
-    learn(offset, index) {
+    /** The `offset`th result that passes has this index. */
+    learn(offset: number, index: number): void {
       const unit = Math.floor(offset / APART);
       if (!places.has(unit)) places.set(unit, { offset, index });
     },

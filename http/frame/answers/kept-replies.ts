@@ -12,15 +12,7 @@ const MOST_BYTES_OF_ONE = 512 * 1024;
 /** Of the key, the headers and the entry itself, about. */
 const BYTES_BESIDE = 500;
 
-export interface KeptReplies {
-  /**
-   * Returns the reply of this name at the job's position, which `make` makes where it is not kept. Requests that come meanwhile wait for it, so
-   * it must not end with the client of one of them. What is streamed is made for each request.
-   */
-  of(job: Pick<JobDocument, '_id' | 'position'>, name: string, make: () => Promise<Reply>): Promise<Reply>;
-  /** The same for what several jobs say, at the position of all read models: it moves with each event of the log. */
-  ofJobs(name: string, make: () => Promise<Reply>): Promise<Reply>;
-}
+export type KeptReplies = ReturnType<typeof openKeptReplies>;
 
 interface State {
   /** How many times rebuilt read models took the place of earlier ones, which may have said something else. */
@@ -29,7 +21,7 @@ interface State {
   position(): Promise<Position>;
 }
 
-export function openKeptReplies(readmodels: State): KeptReplies {
+export function openKeptReplies(readmodels: State) {
   const kept = new LRUCache<string, { state: string; reply: Reply; size_bytes: number }>({
     maxSize: MOST_BYTES,
     maxEntrySize: MOST_BYTES_OF_ONE,
@@ -59,8 +51,14 @@ export function openKeptReplies(readmodels: State): KeptReplies {
     return await reply;
   }
   return {
-    of: ({ _id, position }, name, make) => at(position, `${_id} ${name}`, make),
-    async ofJobs(name, make) {
+    /**
+     * Returns the reply of this name at the job's position, which `make` makes where it is not kept. Requests that come meanwhile wait for it, so
+     * it must not end with the client of one of them. What is streamed is made for each request.
+     */
+    of: ({ _id, position }: Pick<JobDocument, '_id' | 'position'>, name: string, make: () => Promise<Reply>) =>
+      at(position, `${_id} ${name}`, make),
+    /** The same for what several jobs say, at the position of all read models: it moves with each event of the log. */
+    async ofJobs(name: string, make: () => Promise<Reply>): Promise<Reply> {
       // The position is read first: what is made may only be newer. Where there is none, `make` waits for documents that are about to be whole.
       const position = await readmodels.position().catch(() => null);
       return position === null ? await make() : await at(position, name, make);

@@ -124,16 +124,10 @@ function namesOnce(bytes: Buffer, field: string): boolean {
 const charsOf = (page: readonly ListItem[]) =>
   page.reduce((sum, item) => sum + (typeof item === 'string' ? item.length : item.url.length + item.ref.length), 0);
 
-interface Pages {
-  add(page: readonly ListItem[]): Promise<void>;
-  /** Equal for the same items in the same order, whatever the white space and escapes of their JSON. */
-  fingerprint(): string;
-  read(): AsyncGenerator<ListItem[]>;
-  release(): Promise<void>;
-}
+type Pages = ReturnType<typeof openPages>;
 
 /** A small first page stays as it is until another comes. Other pages are JSON arrays, in memory up to 1 MiB, then in a file. */
-function openPages(folder: string): Pages {
+function openPages(folder: string) {
   const sizes_bytes: number[] = [];
   const hash = createHash('sha256');
   let only: readonly ListItem[] | null = null;
@@ -171,7 +165,7 @@ function openPages(folder: string): Pages {
     }
   }
   return {
-    async add(page) {
+    async add(page: readonly ListItem[]): Promise<void> {
       if (only === null && sizes_bytes.length === 0 && charsOf(page) <= PARSED_WHOLE_BYTES) {
         only = page;
         return;
@@ -181,13 +175,14 @@ function openPages(folder: string): Pages {
       hold(page);
       if (held_bytes > MEMORY_BYTES) await spill();
     },
-    fingerprint() {
+    /** Equal for the same items in the same order, whatever the white space and escapes of their JSON. */
+    fingerprint(): string {
       if (is_released) throw new Error('the strings were released before their fingerprint was taken');
       if (only) return hashOf('sha256', JSON.stringify(only));
       return hash.copy().digest('hex');
     },
     read,
-    async release() {
+    async release(): Promise<void> {
       is_released = true;
       only = null;
       const [open_file, folder_to_remove] = [file, own_folder];

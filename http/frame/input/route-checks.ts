@@ -6,15 +6,7 @@ import type { Route } from '../route.ts';
 import { readQuery } from './query.ts';
 import { type Check, openValidation } from './validation.ts';
 
-export interface RouteChecks {
-  /** The parameters with their types and defaults. */
-  input(
-    params: Record<string, string>,
-    search: string,
-    headers: IncomingHttpHeaders,
-  ): { params: object; query: object; headers: object; problems: Problem[] };
-  body: Check;
-}
+export type RouteChecks = ReturnType<typeof compileRoute>;
 
 const validation = openValidation();
 const namesIn = ({ properties }: TObject) => Object.keys(properties);
@@ -29,7 +21,7 @@ function textOf(given: string | string[]): string | string[] {
   return text.includes('\ufffd') ? given : text;
 }
 
-export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
+export function compileRoute(route: Omit<Route, 'handler'>) {
   const path = checkOf('path', route.params);
   const query = validation.compile('query', route.query);
   const header = checkOf('header', route.headers);
@@ -37,7 +29,12 @@ export function compileRoute(route: Omit<Route, 'handler'>): RouteChecks {
   const rules = { keeps_empty: route.method === 'DELETE', is_open: route.access === 'none' };
   const header_names = namesIn(route.headers);
   return {
-    input(given_params, search, given_headers) {
+    /** The parameters with their types and defaults. */
+    input(
+      given_params: Record<string, string>,
+      search: string,
+      given_headers: IncomingHttpHeaders,
+    ): { params: object; query: object; headers: object; problems: Problem[] } {
       const params = { ...given_params };
       const headers: Record<string, string | string[]> = {};
       for (const name of header_names) {

@@ -8,12 +8,7 @@ import { type JsonValueReader, openJsonValueReader } from './json-value.ts';
 import { boundMessage } from './messages.ts';
 import { textProblem } from './validation.ts';
 
-export interface StringListReader {
-  /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
-  write(chunk: Uint8Array): void;
-  /** Returns the name of the list and the other fields. Throws like `write` when the object is incomplete. */
-  end(): { list: string; others: Record<string, unknown> };
-}
+export type StringListReader = ReturnType<typeof openStringListReader>;
 
 export interface StringListOptions {
   field: string;
@@ -74,7 +69,7 @@ type Place =
  * Calls `take` with each item. `max_items` limits the list, `max_chars` each string.
  * @example openStringListReader({ field: 'urls' }, (url) => urls.push(url)).write(chunk);
  */
-export function openStringListReader(options: StringListOptions, take: (item: ListItem) => void): StringListReader {
+export function openStringListReader(options: StringListOptions, take: (item: ListItem) => void) {
   const { max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY } = options;
   const { others = [], with_refs } = options;
   const lists = listsOf(options);
@@ -214,7 +209,8 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
   };
 
   return {
-    write(chunk) {
+    /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
+    write(chunk: Uint8Array): void {
       for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
         const slice = chunk.subarray(at, at + SLICE_BYTES);
         bytes_since_token += slice.length;
@@ -228,7 +224,8 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
         }
       }
     },
-    end() {
+    /** Returns the name of the list and the other fields. Throws like `write` when the object is incomplete. */
+    end(): { list: string; others: Record<string, unknown> } {
       reading(() => tokenizer.end());
       if (place !== 'end') throw notJson('it ends too early.');
       if (list === null) throw notOneList(options, []);

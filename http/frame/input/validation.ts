@@ -21,16 +21,14 @@ const OPTIONS = {
   ...{ validateSchema: false, meta: false },
 } as const;
 
-export interface Validation {
-  /** The check compiles the schema at its first use. */
-  compile(place: Place, schema: TSchema): Check;
-}
+export type Validation = ReturnType<typeof openValidation>;
 
-export function openValidation(): Validation {
+export function openValidation() {
   const thorough = formats(new Ajv2020({ ...OPTIONS, allErrors: true }));
   const brief = formats(new Ajv2020(OPTIONS));
   return {
-    compile(place, schema) {
+    /** The check compiles the schema at its first use. */
+    compile(place: Place, schema: TSchema): Check {
       const compiled = new Map<Ajv2020, ValidateFunction>();
       return (value, size_bytes = 0) => {
         const problems = textProblems(value, [place]);

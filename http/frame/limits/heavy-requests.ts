@@ -13,10 +13,7 @@ export interface HeavyRequest {
   leave(): void;
 }
 
-export interface HeavyRequests {
-  /** Throws 429 when the caller has `per_caller` heavy requests in flight. */
-  enter(of: { caller: Caller | null; ip: string }): HeavyRequest;
-}
+export type HeavyRequests = ReturnType<typeof openHeavyRequests>;
 
 const RETRY_S = 1;
 /** How long a request waits for its turn: clients and proxies give up after a minute. */
@@ -26,7 +23,7 @@ interface Waiting {
   begin(): void;
 }
 
-export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }): HeavyRequests {
+export function openHeavyRequests(options: { per_caller: number; at_once: number; wait_ms?: number }) {
   const { per_caller, at_once, wait_ms = WAIT_MS } = options;
   const in_flight = new AddressShares({ all: Number.POSITIVE_INFINITY, of_an_address: per_caller });
   /** The queue of each caller, in the order of turns: a caller whose turn has passed goes to the end. */
@@ -50,7 +47,8 @@ export function openHeavyRequests(options: { per_caller: number; at_once: number
     }
   }
   return {
-    enter(of) {
+    /** Throws 429 when the caller has `per_caller` heavy requests in flight. */
+    enter(of: { caller: Caller | null; ip: string }): HeavyRequest {
       const holders = callerOf(of);
       const [[name]] = holders;
       if (!in_flight.hasRoom(holders, 1)) throw tooManyAtOnce(per_caller);

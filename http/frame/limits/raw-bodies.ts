@@ -5,17 +5,15 @@ import type { RequestState } from '../observe.ts';
 import type { RawBody } from '../request-bodies.ts';
 import { AddressShares, holdersOf, type ShareLimits } from './address-shares.ts';
 
-export interface RawBodies {
-  /** Returns a function that gives the room back. Throws 503 when there is none for so large a body. */
-  enter(ctx: Pick<Context, 'get' | 'state'>, body: Pick<RawBody, 'limit_bytes'>): () => void;
-}
+export type RawBodies = ReturnType<typeof openRawBodies>;
 
 const MIB = 1024 * 1024;
 
-export function openRawBodies(limits: ShareLimits = { all: 16 * MIB, of_an_address: 4 * MIB }): RawBodies {
+export function openRawBodies(limits: ShareLimits = { all: 16 * MIB, of_an_address: 4 * MIB }) {
   const shares = new AddressShares(limits);
   return {
-    enter(ctx, { limit_bytes }) {
+    /** Returns a function that gives the room back. Throws 503 when there is none for so large a body. */
+    enter(ctx: Pick<Context, 'get' | 'state'>, { limit_bytes }: Pick<RawBody, 'limit_bytes'>): () => void {
       const announced = ctx.get('content-length');
       // A body in chunks announces no length.
       const bytes = announced === '' ? limit_bytes : Math.min(Number(announced), limit_bytes);

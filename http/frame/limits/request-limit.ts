@@ -7,26 +7,23 @@ import { rateLimited } from './rate-limits.ts';
 
 const MINUTE_S = 60;
 
-export interface RequestLimit {
-  /** Counts a request; throws 429 over the limit. */
-  admit(key: string): Promise<void>;
-  /** Counts for the address, and for its /48, which may send four times as many. */
-  admitAddress(ip: string): Promise<void>;
-}
+export type RequestLimit = ReturnType<typeof openRequestLimit>;
 
 /** `subject` begins the sentence of a refusal: "A user may send 60 requests a minute." */
 export function openRequestLimit(
   rates: Pick<RateCounters, 'open'>,
   { name, subject, most }: { name: string; subject: string; most: number },
-): RequestLimit {
+) {
   const counter = rates.open({ name, duration_s: MINUTE_S });
   async function admit(key: string, times = 1): Promise<void> {
     const { used, next_in_ms } = await counter.count(key, times * most);
     if (used > times * most) throw rateLimited({ subject, most: times * most, period: 'a minute' }, next_in_ms);
   }
   return {
-    admit: (key) => admit(key),
-    async admitAddress(ip) {
+    /** Counts a request; throws 429 over the limit. */
+    admit: (key: string) => admit(key),
+    /** Counts for the address, and for its /48, which may send four times as many. */
+    async admitAddress(ip: string): Promise<void> {
       for (const [name, times] of [...holdersOf(ip)].reverse()) await admit(name, times);
     },
   };
