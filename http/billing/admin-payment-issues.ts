@@ -13,8 +13,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 
 const wire = ({ read, log }: Parts) => ({ read: read({ paymentIssues }), issues: openPaymentIssues(log) });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const REASONS = Object.keys(ISSUE_REASONS) as IssueReason[];
 const STATUSES = ['open', 'resolved'] as const;

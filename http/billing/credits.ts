@@ -17,8 +17,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { paging } from '../results/result-view.ts';
 
 const wire = ({ read }: Parts) => ({ read: read({ balances, lots: creditLots, transactions: entries }) });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'account');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'account');
 
 export const Credits = Type.Object({
   credit_balance: Count('Credits that you can spend now.'),

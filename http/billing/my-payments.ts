@@ -20,8 +20,7 @@ const wire = ({ read, payments, logger }: Parts) => ({
   ...{ provider: payments, logger },
   read: read({ payments: paymentDocuments }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'billing');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'billing');
 
 const Payment = Type.Object(
   {

@@ -7,8 +7,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { openPaymentEvents } from './payment-events.ts';
 
 const wire = (parts: Parts) => ({ events: openPaymentEvents(parts) });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'billing');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'billing');
 
 const receive = route({
   id: 'receivePaymentEvent',

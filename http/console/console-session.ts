@@ -16,8 +16,7 @@ const wire = ({ identity, sessions, rates }: Parts) => ({
   sessions,
   limit: openRequestLimit(rates, { name: 'sign-ins', subject: SUBJECT, most: MOST_A_MINUTE }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'console');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'console');
 
 const MAX_CODE_CHARS = 4096;
 const wrongCode = () =>

@@ -5,8 +5,7 @@ import { routeOf } from '../frame/route.ts';
 import { groupOf, type Parts } from '../group.ts';
 
 const wire = ({ public_url }: Parts) => ({ public_url });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'public');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'public');
 
 /** Shares are for those who have their links; the rest of the service is no website. */
 const ROBOTS = ['User-agent: *', 'Allow: /docs', 'Allow: /llms.txt', 'Disallow: /', ''].join('\n');

@@ -37,8 +37,7 @@ const wire = ({ log, blocklist, read, passed }: Parts) => ({
   blocklist,
   read: read({ blockedDomains, domainHealth }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'domains');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'domains');
 const sort_order = Type.Enum(['asc', 'desc'], {
   type: 'string',
   default: 'desc',

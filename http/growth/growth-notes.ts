@@ -12,8 +12,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { Day, NoteView, noteExample } from './growth-view.ts';
 
 const wire = ({ log }: Parts) => ({ notes: openGrowthNotes(log) });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'growth');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'growth');
 
 const addNote = route({
   id: 'addGrowthNote',

@@ -47,8 +47,7 @@ const wire = ({ read, now }: Parts) => {
   };
   return { stats: cached(stats, ({ is_empty }) => (is_empty ? EMPTY_CACHED_S : CACHED_S)) };
 };
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'public');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'public');
 
 const publicStats = route({
   id: 'getPublicStats',

@@ -17,8 +17,7 @@ const wire = ({ log, rates }: Parts) => ({
   agencies: openRequestLimit(rates, AGENCIES),
   users: openRequestLimit(rates, USERS),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'intake');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'intake');
 
 const name = Type.String({ minLength: 1, maxLength: 100, description: 'The kind of event.' });
 const properties = Type.Optional(

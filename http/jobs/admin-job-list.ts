@@ -13,8 +13,7 @@ import { paging } from '../results/result-view.ts';
 import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from './job-view.ts';
 
 const wire = ({ read, inFlight }: Parts) => ({ inFlight, read: read({ jobs }) });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const owner = {
   owner_id: Type.String({ description: 'The user who made the job.' }),

@@ -17,8 +17,7 @@ const wire = ({ log, jobs, credits, blobs, submissions, jobFinder, read, now }: 
   rerunJob: openRerunJob({ log, jobs, users: credits.users, blobs, submissions }),
   read: read({ jobs: jobDocuments }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const LINK_S = 3600;
 

@@ -25,8 +25,7 @@ const wire = ({ config, blocklist, checker_guard, read }: Parts) => ({
   blocklist,
   read: read({ balances }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'analysis');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'analysis');
 
 const MAX_DOMAINS = 1000;
 const MAX_DOMAIN_CHARS = 2048;

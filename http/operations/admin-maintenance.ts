@@ -11,8 +11,7 @@ import { NullableTime } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 
 const wire = ({ log, maintenance }: Parts) => ({ mode: openMaintenanceMode(log), maintenance });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 export const MaintenanceView = Type.Object(
   {

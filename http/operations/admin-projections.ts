@@ -10,8 +10,7 @@ import { groupOf, type Parts } from '../group.ts';
 import { type FollowerStatus, MOST_COUNTED } from '../server/followers.ts';
 
 const wire = ({ projections }: Parts) => projections;
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const Difference = Type.Object({
   collection: Type.String(),

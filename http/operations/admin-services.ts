@@ -12,8 +12,7 @@ import { MaintenanceView, maintenanceExample, maintenanceView } from './admin-ma
 import type { ServiceStatus } from './service-status.ts';
 
 const wire = ({ status, maintenance, now }: Parts) => ({ status, maintenance, now });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const Duration = (description: string) => Nullable(Type.Number({ minimum: 0, description }));
 

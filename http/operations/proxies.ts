@@ -28,8 +28,7 @@ const wire = ({ log, read, readProxyList }: Parts) => ({
   read: read({ proxies, proxyDomains, proxyPool }),
   readProxyList,
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'proxies');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'proxies');
 
 const Share = (description: string) => Nullable(Type.Number({ minimum: 0, maximum: 1, description }));
 const counts = {

@@ -12,8 +12,7 @@ const wire = ({ blobs, keys, public_url, now }: Parts) => ({
   blobs,
   links: openSignedLinks({ secret: keys.links, base_url: public_url, now }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'exports');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'exports');
 
 const PATH = '/files';
 

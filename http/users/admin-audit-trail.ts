@@ -9,8 +9,7 @@ import { paging } from '../results/result-view.ts';
 import { AuditAction, AuditEntry, auditExample, auditView } from './user-view.ts';
 
 const wire = ({ read }: Parts) => ({ read: read({ auditTrail }) });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const Id = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 255, description, examples: ['root'] }));

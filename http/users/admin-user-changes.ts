@@ -23,8 +23,7 @@ const wire = ({ credits, read, now, passed }: Parts) => ({
   ...{ now, passed, limits: openUsageLimits(credits), administration: openUserAdministration(credits) },
   read: read({ users, balances }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 const erased = { user_erased: { message: 'The account was erased.' } };
 const ERASED = { description: 'The user was erased.', examples: erased };

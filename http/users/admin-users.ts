@@ -32,8 +32,7 @@ const wire = ({ read, now }: Parts) => ({
   now,
   read: read({ userList, searchBlocks, userCounts, users, balances, transactions, jobs, auditTrail }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'administration');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'administration');
 
 export const params = Type.Object({
   user_id: Type.String({ minLength: 1, maxLength: 255, description: "The user's id.", examples: ['alice'] }),

@@ -23,8 +23,7 @@ const wire = ({ log, read }: Parts) => ({
   commands: openApiKeys(log),
   read: read({ apiKeys }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'account');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'account');
 
 const KeyView = Type.Object(
   {

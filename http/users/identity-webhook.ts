@@ -22,8 +22,7 @@ const wire = ({ accounts, config: { identity_webhook_secret: secret } }: Parts) 
   accounts,
   webhook: secret === null ? null : new Webhook(secret),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(GATEWAY, 'inbound');
+const route = routeOf<ReturnType<typeof wire>>(GATEWAY, 'inbound');
 
 /** The parts of a message that the service reads. Messages of other types may have any other data. */
 const Message = Type.Object({ type: Type.String() });

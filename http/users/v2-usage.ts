@@ -10,8 +10,7 @@ import { Count, Time } from '../frame/schemas.ts';
 import { groupOf, type Parts } from '../group.ts';
 
 const wire = ({ read, now }: Parts) => ({ read: read({ balances, subscriptions, apiKeys }), now });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC, 'usage');
+const route = routeOf<ReturnType<typeof wire>>(PUBLIC, 'usage');
 
 const usage = route({
   id: 'getUsage',

@@ -29,8 +29,7 @@ const wire = ({ log, read, rates }: Parts) => ({
   redeliveries: openWebhookDeliveries(log),
   read: read({ webhookEndpoints, webhookDeliveries }),
 });
-type Deps = ReturnType<typeof wire>;
-const route = routeOf<Deps>(PUBLIC, 'webhook-endpoints');
+const route = routeOf<ReturnType<typeof wire>>(PUBLIC, 'webhook-endpoints');
 
 const over_limit = overLimit(SUBJECT, MOST_A_MINUTE);
 
