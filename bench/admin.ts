@@ -190,7 +190,7 @@ const jobOf = (n: number, count: number): JobDocument => ({
   blocked_urls_skipped: 0,
   ...{ pause_reason: null, failure_reason: null, created_at: new Date(NOW - n * 1000).toISOString(), started_at: null },
   ...{ completed_at: null, source: 'upload', filename: null, blob_key: null, batch_size: 10, batches_done_before: 1 },
-  ...{ batches_done: {}, progress_at: '', revision: 1, position: '', domains_recorded: true, due: null },
+  ...{ batches_done: {}, revision: 1, position: '', domains_recorded: true, due: null },
 });
 
 function pagesOf(documents: Documents, count: number): { [page: string]: () => Promise<unknown> } {

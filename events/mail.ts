@@ -6,7 +6,6 @@ import { personal } from './personal.ts';
 import { Type } from './schema.ts';
 
 export const CREDIT_MAIL_KINDS = ['low_balance', 'expiring_credits'] as const;
-export type CreditMailKind = (typeof CREDIT_MAIL_KINDS)[number];
 export const MAIL_KINDS = [
   ...(['receipt', 'payment_failed', 'plan_ended', 'trial_started', 'job_rerun'] as const),
   ...CREDIT_MAIL_KINDS,

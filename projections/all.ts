@@ -62,7 +62,6 @@ export const ALL_PROJECTIONS: readonly Projection[] = [
 /** Many small transactions cost more than a few large ones, and nobody waits for an entry of the worker log. */
 const WORKER_LOG_SPACING_MS = 250;
 
-/** The follower that makes the worker log. */
 export function openWorkerLogFollower(settings: WorkerLogSettings) {
   const follower: FollowerOptions = { name: 'worker_log', spacing_ms: WORKER_LOG_SPACING_MS };
   return { follower, projections: [workerLogProjection(workerLogLimits(settings))] };

@@ -133,7 +133,6 @@ export interface Collection<T extends Document> {
   write(ops: readonly Write<T>[]): Promise<void>;
 }
 
-/** The reads of a collection. */
 export type Reading<T extends Document> = Omit<Collection<T>, 'write'>;
 
 /** The room on a disk, in bytes. */

@@ -36,7 +36,6 @@ export interface ReadModels {
   moved(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position>;
   /** The number of flips that the reads of the position have noticed. The documents may differ after one at the same position. */
   readonly flips: number;
-  /** Returns the state of each projection. */
   projections(): Promise<ProjectionState[]>;
 }
 

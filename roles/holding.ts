@@ -7,7 +7,6 @@ import type { LeaseKeeper } from './leases.ts';
 
 /** `standing_by`: another process does the role's work; `waiting`: the role cannot work, and gives a reason. */
 export type RoleState = 'working' | 'standing_by' | 'waiting';
-/** Reports a role's state. */
 export type ReportState = (state: RoleState, reason?: string) => void;
 
 /** What a run tells of its work. */

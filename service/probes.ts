@@ -18,7 +18,6 @@ export interface RunningProbes {
   close(): Promise<void>;
 }
 
-/** Answers a probe by its path. */
 export type AnswerProbe = (path: string) => Promise<ProbeReply>;
 
 /** Resolves once the port is bound; rejects with the error of `listen` when it cannot be. */

@@ -18,7 +18,6 @@ export interface OriginsOptions {
   wall: () => number;
   /** Called each time that a host is slowed. */
   backedOff: () => void;
-  /** Called when the limit of a host has changed. */
   limitChanged: (host: string) => void;
   /** Called when a parked check may send its request; `first`: before other checks of its host. */
   unparked: (check: CheckInHand, first: boolean) => void;

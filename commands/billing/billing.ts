@@ -37,7 +37,6 @@ export type PaymentNotice = { at: string } & (
       package_id: string;
       credits: number;
       amount_cents: number;
-      /** The taxes in it. */
       tax_cents?: number;
       settled?: Settled;
       currency: string;

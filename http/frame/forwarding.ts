@@ -29,7 +29,6 @@ export type Forwarding = Awaited<ReturnType<typeof openForwarding>>;
 export interface ForwardingOptions {
   urls: ServiceUrls;
   log: Pick<Logger, 'warn'>;
-  connect_ms?: number;
   /** From the end of the request to the head of the answer, and between two pieces of the answer. */
   answer_ms?: number;
 }
@@ -54,9 +53,9 @@ const WITHOUT_CONTENT: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Loads its HTTP client only here, because most deployments forward nothing. */
 export async function openForwarding(options: ForwardingOptions) {
-  const { urls, log, connect_ms = CONNECT_MS, answer_ms = ANSWER_MS } = options;
+  const { urls, log, answer_ms = ANSWER_MS } = options;
   const { Agent } = await import('undici');
-  const agent = new Agent({ connect: { timeout: connect_ms }, bodyTimeout: answer_ms });
+  const agent = new Agent({ connect: { timeout: CONNECT_MS }, bodyTimeout: answer_ms });
 
   const forwardTo =
     (origin: string, query: Route['query']): Forward =>

@@ -4,7 +4,6 @@ import type { Page, Paging } from '../../readmodels/pages.ts';
 import type { Reply, ResponseSpec } from './route.ts';
 
 export const Count = (description: string) => Type.Integer({ minimum: 0, description });
-/** An object with a count for each name. */
 export const CountsOf = (names: readonly string[], description: string) =>
   Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])), { description });
 export const Time = (description?: string) =>

@@ -177,7 +177,6 @@ export function averageRetention(table: readonly Cohort[], months: number) {
 
 export const daysView = (asked: (typeof PERIODS)[number], { from, to }: Days) => ({ period: asked, from, to });
 
-/** The money of one day. */
 export const moneyAt = (counted: Counted, day: string, currency: string) => {
   const n = counted.by_day.get(day) ?? {};
   return (name: Parameters<typeof counterOf>[1]) => n[counterOf(currency, name)] ?? 0;

@@ -31,7 +31,6 @@ const ETAG = {
   ETag: Word('Changes with the body. Bodies over 1 MiB have none.', 'W/"q1Zx0mB6tq3o2iN5v9c4hX8yJ7w"'),
 };
 
-/** The headers of the route's answers with this status. */
 export function headersOf(route: Route<never>, status: number, components: Components): Json {
   const is_success = status >= 200 && status < 300;
   const headers = {

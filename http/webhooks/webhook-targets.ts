@@ -11,7 +11,6 @@ export interface TargetGuard {
 /** `http_somewhere`: whether the operator allowed any address, which plain http may then reach. */
 export function openWebhookTargets(guard: TargetGuard, { http_somewhere }: { http_somewhere: boolean }) {
   return {
-    /** Returns the problem with the URL, or null. */
     problemOf(text: string): string | null {
       const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
       if (!url || !['https:', 'http:'].includes(url.protocol)) return 'is not a URL that starts with https://';

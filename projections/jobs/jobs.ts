@@ -44,14 +44,12 @@ interface Page {
   /** Results that are not yet counted. */
   counted: CheckedRange[];
   counting: Counting;
-  /** The last event of each job that is progress. The log's order decides, because the clocks of machines differ. */
-  progress: Map<JobDocument, LogEvent>;
   summaries: Map<string, Summary>;
 }
 
 export const jobsProjection: Projection = projection({
   name: 'jobs',
-  version: 10,
+  version: 11,
   collections: [jobs, results, purges, ...STATS_COLLECTIONS],
   covers: ['job', 'checks', 'domain_checks'],
   ignores: ['ReservationVoided', 'ListingDiscarded'],
@@ -80,7 +78,6 @@ export const jobsProjection: Projection = projection({
       purges: await readAll(await open(purges), removed),
       results: [],
       counted: [],
-      progress: new Map(),
       summaries: new Map(),
     };
   },
@@ -143,7 +140,6 @@ export const jobsProjection: Projection = projection({
         const ref = listed.refs?.[row.index - event.data.from_index] ?? undefined;
         page.results.push(toStored(idOfResult(row.index), row, shift, ref));
       }
-      page.progress.set(job, event);
       if (page.results.length >= RESULTS_AT_ONCE) await writeResults(page);
     },
     CreditsRefunded(event, page) {
@@ -157,12 +153,11 @@ export const jobsProjection: Projection = projection({
     },
   },
   async end(page, open) {
-    const { documents, counting, progress, summaries } = page;
+    const { documents, counting, summaries } = page;
     await writeResults(page);
     await page.inserts.stored();
     await counting.save((job_id) => Boolean(documents.get(job_id)));
     for (const [job_id, summary] of summaries) if (documents.get(job_id)) await summarize(job_id, summary, open);
-    for (const [job, { metadata }] of progress) job.progress_at = metadata.at;
     for (const job of documents.values()) if (job) setNextStep(job);
     await writeChanged(await open(jobs), documents.keys(), documents);
     await writeChanged(await open(purges), page.purges.keys(), page.purges);
@@ -214,7 +209,6 @@ function jobOf(event: LogEvent, { documents }: Page): JobDocument | null {
 function change(event: LogEvent<EventTypeOf<'job'>>, page: Page, changes: Partial<JobDocument>): void {
   const job = jobOf(event, page);
   if (!job) return;
-  page.progress.set(job, event);
   Object.assign(job, { revision: event.revision, ...changes });
 }
 
@@ -263,7 +257,6 @@ function created(event: LogEvent<'JobCreated'>): JobDocument {
     completed_at: null,
     batches_done_before: 0,
     batches_done: {},
-    progress_at: at,
     revision: event.revision,
     position: event.position,
     results_expired_at: null,

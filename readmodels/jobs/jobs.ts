@@ -45,8 +45,6 @@ export interface JobDocument extends Document {
   batches_done_before: number;
   /** From `batches_done_before` on: the URLs checked, by batch. */
   batches_done: { [batch: string]: Done };
-  /** The time of the last checked URL or change of status, in ISO 8601. */
-  progress_at: string;
   /** The revision of the job's last event. Work published under an older revision is void. */
   revision: number;
   /** The position of the last event that changed this document. A reader that follows changes continues after it. */

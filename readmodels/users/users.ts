@@ -20,7 +20,6 @@ export interface UserDocument extends Document {
   /** What administrators wrote of the user. */
   notes: string | null;
   jobs_created: number;
-  /** When the user created the last job. */
   last_job_at: string | null;
   /** When the user's erasure was asked for; the personal fields are null from then on. */
   erased_at: string | null;

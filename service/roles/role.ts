@@ -23,9 +23,7 @@ export interface RoleParts extends Stores {
   say: RoleSigns['say'];
   /** Tells operators of the work that the role has handed out. */
   measure: RoleSigns['measure'];
-  /** Tells operators of the process managers. */
   managing: RoleSigns['managing'];
-  /** Tells operators of the audit of the ledger. */
   audited: RoleSigns['audited'];
   /** Tells operators what a dependency that takes a connection does not do for us; null: it works. */
   fault: (dependency: UsedDependency, reason: string | null) => void;

@@ -63,14 +63,14 @@ test('projections list has the version, the position and the lag of each, and ch
     [...ALL_PROJECTIONS.map(({ name }) => name), 'worker_log'].sort(),
   );
   const of = (name: string) => projections.find(({ projection }: { projection: string }) => projection === name);
-  t.like(of('jobs'), { state: 'live', version: 10, code_version: 10, position: head, lag_events: 0, parked_events: 0 });
+  t.like(of('jobs'), { state: 'live', version: 11, code_version: 11, position: head, lag_events: 0, parked_events: 0 });
   t.like(of('worker_log'), { state: 'unbuilt', version: null, code_version: 1, position: null });
 
   const log = await openFolderLog(DATA_DIR);
   await openFiller(log).job('alice', 10, 0, 'running');
   await log.close();
   const later = await ops(DATA_DIR, 'projections', 'list');
-  t.regex(later.stdout, /^jobs +10 +live +\d{16} +[23] events, \d/m);
+  t.regex(later.stdout, /^jobs +11 +live +\d{16} +[23] events, \d/m);
   t.regex(later.stdout, /^worker_log +unbuilt$/m);
 });
 

@@ -31,7 +31,6 @@ export function job(id: string, owner_id: string, total_urls: number, more: Part
     batch_size: 100,
     batches_done_before: 0,
     batches_done: {},
-    progress_at: '2026-01-01T00:00:00.000Z',
     revision: 0,
     position: '1',
     domains_recorded: false,

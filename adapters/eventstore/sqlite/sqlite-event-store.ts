@@ -55,7 +55,6 @@ const BUSY_READS = 6;
 /** Rows that one look for deleted streams reads. */
 const STREAMS_AT_ONCE = 10_000;
 
-/** The store was closed. */
 class EventStoreClosed extends Error {
   readonly code = 'event_store_closed';
   constructor() {

@@ -12,7 +12,6 @@ import './given-up-attempts.ts';
 
 export type Log = Pick<Logger, 'info' | 'warn' | 'error'>;
 
-/** Time limit of one request. */
 export const REQUEST_LIMIT_MS = TIME_LIMITS.NATS.answer_ms;
 const CLOSE_LIMIT_MS = 2_000;
 /** The client reconnects at the third ping when the two before it have no answer: nothing else tells it of a server that vanished. */
