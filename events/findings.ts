@@ -11,7 +11,7 @@ export const REDIRECT_CHANGES = ['form', 'address'] as const;
 export const FINDINGS = {
   temporary: Type.Boolean({
     description:
-      'True for a failure that may pass: 408, 429, 500, 502, 503, 504, 520 to 524, a time-out, a reset or a failure of name servers. ' +
+      'True for a failure that may pass: 408, 425, 429, 500, 502, 503, 504, 520 to 524, 529, a time-out, a reset or a failure of name servers. ' +
       'The check was made again, also some time later, as `attempts` and `tried_ms` say. A 404 or a name that does not exist is permanent.',
   }),
   redirects: Type.Array(Type.Object({ url: Type.String(), status_code: Type.Integer() }), {
@@ -43,7 +43,9 @@ export interface Findings {
   redirect_changes?: (typeof REDIRECT_CHANGES)[number];
 }
 
-const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
+const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([
+  408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529,
+]);
 const TEMPORARY_ERRORS: ReadonlySet<string> = new Set([
   'dns_failed',
   'connection_reset',

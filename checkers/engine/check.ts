@@ -165,7 +165,11 @@ export class Check implements Task {
     this.#final = this.current;
     this.#content_type = firstOf(headers, 'content-type') ?? null;
     this.#response_time_ms = Math.max(0, Math.round(exchange.responded_at - this.#attempt_at));
-    if (isRedirect(status) && !isPage(exchange)) return this.#follow(headers);
+    if (isRedirect(status)) {
+      if (locationOf(headers) === undefined)
+        this.#meta_refresh = refreshOf('', firstOf(headers, 'refresh'), this.current);
+      if (!isPage(exchange) && this.#meta_refresh === null) return this.#follow(headers);
+    }
 
     const body = bodyOf(exchange);
     if (this.#isAccepted) return this.conclude('unknown');

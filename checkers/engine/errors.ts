@@ -122,17 +122,25 @@ export function bytesReadAtEnd(error: unknown): number {
   return code === 'UND_ERR_SOCKET' && message === 'other side closed' ? (socket?.bytesRead ?? 0) : 0;
 }
 
+/**
+ * The code of an error of TLS, without the name of the protocol, of which OpenSSL has several: an alert is `SSL/TLS` since 3.5, and was `SSLV3`.
+ * @example tlsCodeOf({ code: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE' }) // 'HANDSHAKE_FAILURE'
+ */
+export function tlsCodeOf({ code = '' }: { code?: string }): string {
+  return code.replace(/^ERR_SSL_(?:SSLV3|SSL\/TLS|TLSV1|TLSV13)_(?:ALERT_)?/, '');
+}
+
 /** Whether the server refused what the client offered in the TLS handshake. */
 export const isHandshakeFailure = (error: unknown): boolean =>
-  (error as { code?: string }).code === 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE';
+  tlsCodeOf(error as { code?: string }) === 'HANDSHAKE_FAILURE';
 
 /** Type of the frame with which a server that speaks only HTTP/2 begins, after three bytes of length. */
 const SETTINGS_FRAME = 4;
 
 /** Whether the server refused HTTP/1.1 in the TLS handshake, or answered it with a frame of HTTP/2. */
 export function isHttp2Wanted(error: unknown): boolean {
-  const { name = '', code = '', data } = error as { name?: string; code?: string; data?: unknown };
-  if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true;
+  const { name = '', data } = error as { name?: string; data?: unknown };
+  if (tlsCodeOf(error as { code?: string }) === 'NO_APPLICATION_PROTOCOL') return true;
   return (
     name === 'HTTPParserError' &&
     typeof data === 'string' &&

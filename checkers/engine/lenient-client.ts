@@ -117,8 +117,11 @@ function bodyBytes(headers: IncomingHttpHeaders): number {
   return length >= 0 ? length : Number.POSITIVE_INFINITY;
 }
 
-/** As Chromium reads it: up to four bytes may stand before it, a line without a code means 200, and streams of radios say ICY. */
-const STATUS_LINE = /^(?:.{0,4}?HTTP|ICY(?= ))(?:\/\d+(?:\.\d+)?)?(?:[ \t]+(?:([1-9]\d\d)(?!\d)|(?!\d))|$)/is;
+/**
+ * As Chromium reads it: up to four bytes may stand before it, a version may be anything, a line without a code means 200, zeros may
+ * stand before the code, and streams of radios say ICY.
+ */
+const STATUS_LINE = /^(?:.{0,4}?HTTP|ICY(?= ))[^ \t]{0,20}(?:[ \t]+(?:0{0,9}([1-9]\d\d)(?!\d)|(?!\d))|$)/is;
 /** The usual head fits. The reader takes more as it comes. */
 const FIRST_BYTES = 16 * 1024;
 
@@ -195,7 +198,7 @@ const isBreak = (byte: number | undefined) => byte === CR || byte === LF;
 
 /** Null for heads that browsers refuse too: no status, a NUL, a protocol switch, contradictory lengths of a body without chunks. */
 function readHead(text: string): Head | null {
-  const [line = '', ...fields] = text.split('\n').map(withoutCrs);
+  const [line = '', ...fields] = text.split(LINE_END);
   const found = STATUS_LINE.exec(line);
   if (found === null) return null;
   const status = Number(found[1] ?? 200);
@@ -205,12 +208,8 @@ function readHead(text: string): Head | null {
   return is_measured && differ(headers['content-length']) ? null : { status, headers };
 }
 
-/** Servers end a line with any number of CRs before the LF. */
-function withoutCrs(line: string): string {
-  let end = line.length;
-  while (line.charCodeAt(end - 1) === CR) end--;
-  return line.slice(0, end);
-}
+/** Servers end a line with any number of CRs before the LF, or with a CR alone. */
+const LINE_END = /\r+\n?|\n/;
 
 function readFields(lines: readonly string[]): IncomingHttpHeaders {
   const headers: Record<string, string | string[]> = Object.create(null);

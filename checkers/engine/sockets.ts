@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { PooledProxy } from '../proxies/pool.ts';
 import type { Fault } from '../proxies/tries.ts';
 import { requestTunnel } from '../proxies/tunnel.ts';
-import { CheckFailure, isShortage, Shortage } from './errors.ts';
+import { CheckFailure, errorCodeOf, isShortage, Shortage } from './errors.ts';
 import type { Resolver, Vetted } from './resolver.ts';
 import type { Sandbox } from './sandbox.ts';
 import { issuerOfRefused } from './tls-details.ts';
@@ -65,7 +65,8 @@ export class Sockets {
   readonly #open = new Set<net.Socket>();
   /** TLS sessions to resume, by origin: a full handshake costs more than the rest of a check. */
   readonly #sessions: LRUCache<string, Buffer>;
-  #secure_context: tls.SecureContext | null = null;
+  #usual_context: tls.SecureContext | null = null;
+  #wide_context: tls.SecureContext | null = null;
 
   /** Calls `out_of_files` when the process or the machine has no file descriptor left for a socket. */
   constructor(settings: SocketSettings, out_of_files: () => void) {
@@ -105,8 +106,18 @@ export class Sockets {
   #direct(owner: SocketOwner, options: ConnectOptions, addresses: readonly string[], done: ConnectDone): void {
     const secure = options.protocol === 'https:';
     const target = targetOf(options.hostname, portOf(options), addresses);
-    const socket = secure ? connectTls({ ...target, ...this.#tls(owner, options) }) : net.connect(target);
-    this.#onceConnected(owner, socket, secure, (error) => this.#ready(owner, socket, secure, error, done));
+    const session = secure ? this.#sessions.get(owner.origin) : undefined;
+    const socket = secure ? connectTls({ ...target, ...this.#tls(owner, options), session }) : net.connect(target);
+    this.#onceConnected(owner, socket, secure, (error) => {
+      if (error !== null && session !== undefined && !owner.destroyed && isOfHandshake(error)) {
+        // Some servers fail for the session alone.
+        this.#sessions.delete(owner.origin);
+        owner.got_alert = false;
+        this.#direct(owner, options, addresses, done);
+        return;
+      }
+      this.#ready(owner, socket, secure, error, done);
+    });
   }
 
   #viaProxy(
@@ -126,8 +137,12 @@ export class Sockets {
         this.#ready(owner, outer, false, null, done);
         return;
       }
-      const inner = connectTls({ socket: outer, ...this.#tls(owner, options) });
-      this.#onceConnected(owner, inner, true, (error) => this.#ready(owner, inner, true, error, done));
+      const session = this.#sessions.get(owner.origin);
+      const inner = connectTls({ socket: outer, ...this.#tls(owner, options), session });
+      this.#onceConnected(owner, inner, true, (error) => {
+        if (error !== null) this.#sessions.delete(owner.origin);
+        this.#ready(owner, inner, true, error, done);
+      });
     };
     this.#settings.proxy_resolver.resolve(endpoint.host, (found) => {
       if (owner.destroyed || !found.ok) {
@@ -138,7 +153,7 @@ export class Sockets {
       const target = targetOf(endpoint.host, endpoint.port, found.addresses);
       const secure_proxy = endpoint.protocol === 'https:';
       const outer = secure_proxy
-        ? connectTls({ ...target, ...this.#identity(endpoint.host), secureContext: this.#context() })
+        ? connectTls({ ...target, ...this.#identity(endpoint.host), secureContext: this.#context(false) })
         : net.connect(target);
       this.#onceConnected(owner, outer, secure_proxy, (error) => {
         if (error !== null) return done(isShortage(error) ? error : new CheckFailure('proxy_failed'), null);
@@ -201,8 +216,7 @@ export class Sockets {
     return {
       ...this.#identity(hostname),
       ...(owner.offers_h2 ? { ALPNProtocols: ['h2', 'http/1.1'] } : {}),
-      secureContext: this.#context(),
-      session: this.#sessions.get(owner.origin),
+      secureContext: this.#context(owner.offers_h2),
     };
   }
 
@@ -215,10 +229,12 @@ export class Sockets {
     };
   }
 
-  #context(): tls.SecureContext {
+  /** `is_wide`: with all that browsers offer, after a handshake that failed. */
+  #context(is_wide: boolean): tls.SecureContext {
     const { ca } = this.#settings;
-    this.#secure_context ??= tls.createSecureContext({ ...AS_BROWSERS, ...(ca === undefined ? {} : { ca }) });
-    return this.#secure_context;
+    const options = ca === undefined ? AS_BROWSERS : { ...AS_BROWSERS, ca };
+    if (!is_wide) return (this.#usual_context ??= tls.createSecureContext(options));
+    return (this.#wide_context ??= tls.createSecureContext({ ...options, ecdhCurve: ALL_GROUPS }));
   }
 }
 
@@ -265,13 +281,26 @@ function titleCase(head: string): Buffer {
 /**
  * Browsers accept servers that do not know RFC 5746; a client that does not renegotiate is in no danger. Browsers do not offer the DHE
  * ciphers, for which old servers take keys that are too short. They offer a post-quantum key (X25519MLKEM768), which this checker does
- * not: it takes a fifth of the cost of a handshake, and a hello of two packets, which some servers do not read.
+ * not at first: it takes a fifth of the cost of a handshake, and a hello of two packets, which some servers do not read.
  */
 const AS_BROWSERS: tls.SecureContextOptions = {
   secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
   ciphers: `${tls.DEFAULT_CIPHERS}:!kDHE`,
   ecdhCurve: 'X25519:P-256:P-384:P-521',
 };
+/** OpenSSL sends a share for the first of them, and names the others. It knows the post-quantum one since 3.5. */
+const ALL_GROUPS = `${AS_BROWSERS.ecdhCurve}${knowsPostQuantum() ? ':X25519MLKEM768' : ''}`;
+
+function knowsPostQuantum(): boolean {
+  const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number);
+  return major > 3 || (major === 3 && minor >= 5);
+}
+
+/** Whether an error may be of a TLS handshake, and is not one of its certificates. */
+function isOfHandshake(error: Error): boolean {
+  const code = errorCodeOf(error, false);
+  return code === 'connection_reset' || code === 'tls_failed';
+}
 
 /** The port of a URL, which is empty when it is the usual one. Port 0, where nobody can listen, is not. */
 function portOf({ port, protocol }: ConnectOptions): number {

@@ -1,10 +1,12 @@
 // What is wrong with the TLS of a server, in words that its owner can act on.
 import type { TLSSocket } from 'node:tls';
+import { tlsCodeOf } from './errors.ts';
 
 const LACKS_CHAIN =
   'The server does not send the certificate of the authority that issued its own. Install the whole chain, with the intermediate certificates. ' +
   'Some browsers fetch the missing one; other programs refuse the site';
 
+/** By the code, of alerts without the name of the protocol. */
 const DETAILS: { readonly [code: string]: string } = {
   CERT_HAS_EXPIRED: 'The certificate, or one of its chain, has expired. Renew it, and reload the server.',
   CERT_NOT_YET_VALID: 'The certificate is not valid yet. Look at the clock of the machine that issued it.',
@@ -20,8 +22,8 @@ const DETAILS: { readonly [code: string]: string } = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'The port does not speak TLS. Use http, or another port.',
   ERR_SSL_UNSUPPORTED_PROTOCOL:
     'The server knows only versions of TLS that browsers no longer speak. Offer TLS 1.2 or 1.3.',
-  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'The server refuses TLS 1.2 and 1.3. Offer one of them.',
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'The server demands a certificate of its clients.',
+  PROTOCOL_VERSION: 'The server refuses TLS 1.2 and 1.3. Offer one of them.',
+  CERTIFICATE_REQUIRED: 'The server demands a certificate of its clients.',
   CERT_UNTRUSTED: 'The chain ends at an authority that is not trusted for servers. Get a certificate of a public one.',
   CERT_REJECTED: 'The authority is not trusted for servers. Get a certificate of a public one.',
   CERT_CHAIN_TOO_LONG:
@@ -33,12 +35,12 @@ const DETAILS: { readonly [code: string]: string } = {
   ERROR_IN_CERT_NOT_BEFORE_FIELD: 'The certificate has no readable date of its beginning. Get a new one.',
   ERROR_IN_CERT_NOT_AFTER_FIELD: 'The certificate has no readable date of its end. Get a new one.',
   UNSPECIFIED: 'The certificate, or one of its chain, has a weak key or signature, or another fault. Get a new one.',
-  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE:
+  HANDSHAKE_FAILURE:
     'The server knows none of the versions and ciphers of TLS that browsers offer, or no site of this name.',
-  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'The server has no site, and no certificate, for this name.',
-  ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: 'The server failed in the handshake. Often it has no certificate for this name.',
-  ERR_SSL_TLSV1_ALERT_ACCESS_DENIED: 'The server denies access in the handshake.',
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'The server speaks neither HTTP/1.1 nor HTTP/2 over TLS.',
+  UNRECOGNIZED_NAME: 'The server has no site, and no certificate, for this name.',
+  INTERNAL_ERROR: 'The server failed in the handshake. Often it has no certificate for this name.',
+  ACCESS_DENIED: 'The server denies access in the handshake.',
+  NO_APPLICATION_PROTOCOL: 'The server speaks neither HTTP/1.1 nor HTTP/2 over TLS.',
   ERR_SSL_DH_KEY_TOO_SMALL: 'The key of the server for the exchange is too short. Offer ECDHE, or a longer one.',
 };
 
@@ -72,8 +74,9 @@ export function tlsDetailOf(error: Error): string {
   const { code = '', reason, issuer } = error as TlsError;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `The certificate is for another name: ${reason ?? 'it names none'}`;
-  const said = reason?.replace(/^\w+ alert /, '');
-  const detail = DETAILS[code] ?? (said === undefined ? BY_ALERT : `The handshake failed: ${said}.`);
+  const said = reason?.replace(/^[\w/]{1,10} alert /, '');
+  const detail =
+    DETAILS[tlsCodeOf(error as TlsError)] ?? (said === undefined ? BY_ALERT : `The handshake failed: ${said}.`);
   if (detail !== LACKS_CHAIN) return detail;
   return `${detail}.${issuer === undefined ? '' : ` Missing: the certificate of "${issuer}".`}`;
 }

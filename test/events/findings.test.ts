@@ -18,10 +18,12 @@ const OUTCOME: Outcome = {
 };
 
 test('a failure that may pass is temporary, and only a failure', (t) => {
-  const statuses = [200, 301, 400, 401, 403, 404, 405, 408, 410, 429, 451, 500, 501, 502, 503, 504, 505, 520, 524, 525];
+  const statuses = [
+    200, 301, 400, 401, 403, 404, 405, 408, 410, 425, 429, 451, 500, 501, 502, 503, 504, 505, 520, 524, 525, 529,
+  ];
   t.deepEqual(
     statuses.filter((status_code) => isTemporary({ verdict: 'broken', status_code, error_code: null })),
-    [408, 429, 500, 502, 503, 504, 520, 524],
+    [408, 425, 429, 500, 502, 503, 504, 520, 524, 529],
   );
   for (const verdict of ['ok', 'blocked', 'soft_404'] as const)
     t.false(isTemporary({ verdict, status_code: 503, error_code: null }));

@@ -7,6 +7,7 @@ import { KIN } from './cases/kin.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
 import { REPORTED } from './cases/reported.ts';
+import { TRACKED } from './cases/trackers.ts';
 import { differs, table } from './table.ts';
 
 const lab: LabCase = { name: 'a', answer: page(), expected: '200 ok' };
@@ -32,7 +33,9 @@ for (const [what, of, ours, theirs, fails] of ROWS) {
 }
 
 test('each case has a name of its own that can be the label of a host', (t) => {
-  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN].map(({ name }) => name);
+  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN, ...TRACKED].map(
+    ({ name }) => name,
+  );
   t.is(new Set(names).size, names.length);
   t.deepEqual(
     names.filter((name) => !/^[a-z0-9-]{1,63}$/.test(name)),

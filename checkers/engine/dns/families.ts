@@ -63,7 +63,14 @@ export class FamilyQueries {
       return void this.#ask(alias);
     const found: Found = alias === null ? combine(results) : { code: 'dns_failed' };
     if (isAbsent(found) && this.#mayMistakeCase()) {
-      this.#rules = { ...this.#rules, is_plain: true };
+      const { servers } = this.#rules;
+      // An empty answer that names no zone (RFC 2308, 2.2) may come from a server that knows nothing: the next one is asked before it.
+      const is_vague = results.every((result) => result.kind === 'none' && result.ttl_s === null);
+      this.#rules = {
+        ...this.#rules,
+        is_plain: true,
+        servers: is_vague ? [...servers.slice(1), servers[0]!] : servers,
+      };
       return void this.#ask(this.#name);
     }
     this.#done(found, Math.max(...this.#queries.map(({ asked_last_at }) => asked_last_at)));
@@ -90,7 +97,8 @@ function combine(results: readonly QueryResult[]): Found {
       ttl_s: Math.min(...some.map(({ ttl_s }) => ttl_s)),
     };
   }
-  const missing = results.find(({ kind }) => kind === 'missing');
+  // Some servers say of a name without IPv6 that there is no such name (RFC 4074, 4.2): it is absent if they answer for IPv4, too.
+  const missing = isAnswer(results[0]!) ? results.find(({ kind }) => kind === 'missing') : undefined;
   if (missing?.kind === 'missing') return absent(missing.ttl_s);
   if (results.some(({ kind }) => kind === 'shortage')) return { code: 'shortage' };
   if (results.every(({ kind }) => kind === 'none')) {
@@ -100,5 +108,6 @@ function combine(results: readonly QueryResult[]): Found {
   return results.every(({ kind }) => kind === 'silent') ? 'silent' : { code: 'dns_failed' };
 }
 
+const isAnswer = ({ kind }: QueryResult) => kind === 'found' || kind === 'none' || kind === 'missing';
 const absent = (ttl_s: number | null): NoAnswer => ({ code: 'dns_not_found', ...(ttl_s !== null && { ttl_s }) });
 const isAbsent = (found: Found) => found !== 'silent' && 'code' in found && found.code === 'dns_not_found';

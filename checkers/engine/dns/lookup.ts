@@ -64,7 +64,8 @@ export class DnsLookup {
 
   readonly lookup: Lookup = (name, done) => {
     const { hosts } = this.#system();
-    const own = hosts.get(name) ?? (isLocalhost(name) ? ['127.0.0.1', '::1'] : undefined);
+    const plain = withoutDot(name);
+    const own = hosts.get(plain) ?? (isLocalhost(plain) ? ['127.0.0.1', '::1'] : undefined);
     if (own !== undefined) return done({ addresses: own, ttl_s: HOSTS_TTL_S, own: true });
     const names = candidates(name, this.#resolvConf());
     if (names.length === 0) return done({ code: 'dns_not_found' });
@@ -159,15 +160,18 @@ export class DnsLookup {
 
 /**
  * The names to ask for, in order. A name with a dot may be a public one, so it comes before those of the search list, which local
- * zones could answer in its place.
+ * zones could answer in its place. A dot at its end says that it is whole.
  * @example candidates('box', { search: ['lan.example'], ndots: 1 }) // ['box.lan.example', 'box']
  */
-export function candidates(name: string, { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>): string[] {
+export function candidates(written: string, { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>): string[] {
+  const name = withoutDot(written);
   if (NO_DNS.some((suffix) => name.endsWith(suffix))) return [];
   const dots = name.split('.').length - 1;
-  const suffixed = dots < ndots ? search.map((suffix) => `${name}.${suffix}`) : [];
+  const suffixed = name === written && dots < ndots ? search.map((suffix) => `${name}.${suffix}`) : [];
   return (dots === 0 ? [...suffixed, name] : [name, ...suffixed]).filter(fitsMessage);
 }
+
+const withoutDot = (name: string) => (name.endsWith('.') ? name.slice(0, -1) : name);
 
 function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');

@@ -72,15 +72,15 @@ export const ANSWER_SECTIONS: readonly Section[] = [
       row('306', '/to-status/306', { ...ok, status_code: 306, redirect_chain: [] }),
       ...each(
         [
-          400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 425,
-          426, 428, 431, 444, 451, 498, 499,
+          400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 426,
+          428, 431, 444, 451, 498, 499,
         ],
         (status) => row(status, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 1 }),
       ),
       ...each([501, 505, 506, 507, 508, 510, 511, 525, 526, 530, 599], (status) =>
         row(status, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 1 }),
       ),
-      ...each([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524], (status) =>
+      ...each([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529], (status) =>
         row(`${status} to the end`, `/status/${status}`, { ...broken, status_code: Number(status), attempts: 3 }),
       ),
       row('503 once', '/503-once', {

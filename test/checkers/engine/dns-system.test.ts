@@ -103,6 +103,8 @@ test('a name is asked for under the search list by its dots', (t) => {
     ['box', 0, ['box']],
     ['a.box', 1, ['a.box']],
     ['a.box', 2, ['a.box', 'a.box.lan.example', 'a.box.corp.example']],
+    ['box.', 1, ['box']],
+    ['a.box.', 2, ['a.box']],
     ['secret.onion', 5, []],
     ['bookshop.invalid', 5, []],
     [

@@ -16,7 +16,7 @@ import { startTestSite } from '../../support/test-site.ts';
 import { until } from '../../support/until.ts';
 
 type Reply = Answer | { code: string; ttl_s?: number };
-const [A, NS, CNAME, SOA] = [1, 2, 5, 6];
+const [A, NS, CNAME, SOA, OPT] = [1, 2, 5, 6, 41];
 const ADDRESS = Buffer.from([192, 0, 2, 1]);
 const own = (name: string, ttl_s = 60): Buffer => record(name, A, ttl_s, ADDRESS);
 const alias = (name: string, to: string): Buffer => record(name, CNAME, 60, writeName(to));
@@ -42,6 +42,14 @@ function patched(bytes: Buffer, at: number, byte: number): Buffer {
 
 /** The right answer: an address for A, none for AAAA. */
 const right = (query: Buffer): Buffer => message(query, 0, typeOf(query) === A ? [own('shop.example')] : []);
+
+/** As a router of D-Link answers EDNS (c-ares/c-ares#968). */
+function misplaced(query: Buffer): Buffer {
+  const bytes = message(query, 0, [record('.', OPT, 0, Buffer.alloc(0)), own('shop.example')]);
+  bytes.writeUInt16BE(1, 6);
+  bytes.writeUInt16BE(1, 10);
+  return bytes;
+}
 
 type Answers = NonNullable<Zone[string]['answer']>;
 const ROWS: readonly [what: string, answer: Answers, reply: Reply][] = [
@@ -143,6 +151,13 @@ const ROWS: readonly [what: string, answer: Answers, reply: Reply][] = [
     ],
     { addresses: Array.from({ length: 2000 }, () => '192.0.2.1'), ttl_s: 60 },
   ],
+  ['a failure for IPv4, and no such name for IPv6', (q) => [message(q, typeOf(q) === A ? 2 : 3, [])], FAILED],
+  ['no such name for IPv6, an address of IPv4', (q) => [typeOf(q) === A ? right(q) : message(q, 3, [])], FOUND],
+  [
+    'an address among the additional records, where EDNS is in its place',
+    (q) => [hasEdns(q) && typeOf(q) === A ? misplaced(q) : right(q)],
+    FOUND,
+  ],
   ['a flood of answers to others', (q) => Array.from({ length: 200 }, () => patched(right(q), 0, 0xff)), FAILED],
   ['SERVFAIL, then REFUSED, then an address', failsFirst([2, 5]), FOUND],
 ];
@@ -190,6 +205,7 @@ const SECOND: readonly [what: string, first: Zone][] = [
   ['refuses', { 'shop.example': { rcode: 'refused' } }],
   ['is silent', { 'shop.example': { silent: ['a', 'aaaa'] } }],
   ['sends rubbish', { 'shop.example': { answer: () => [Buffer.alloc(40, 7)] } }],
+  ['has an empty answer for every name', { 'shop.example': {} }],
 ];
 for (const [what, first] of SECOND) {
   test(`the second name server is asked when the first one ${what}`, async (t) => {

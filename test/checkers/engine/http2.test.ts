@@ -58,6 +58,16 @@ test('the engine offers HTTP/2 to a server that ends the handshake without a rea
   t.like(await startEngine(t).check(`${origin}/`), { verdict: 'ok', status_code: 200, attempts: 1 });
 });
 
+test('the engine offers a post-quantum key to a server that takes no other', async (t) => {
+  const server = https.createServer({ ...CERTIFIED, ecdhCurve: 'X25519MLKEM768' }, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(html('Things', 'Things'));
+  });
+  server.on('tlsClientError', () => {});
+  const origin = await originOf(t, server);
+  t.like(await startEngine(t).check(`${origin}/`), { verdict: 'ok', status_code: 200, attempts: 1 });
+});
+
 test('the engine uses HTTP/2 for a server that answers HTTP/1.1 with a frame of HTTP/2', async (t) => {
   const settings = Buffer.from('000000040000000000', 'hex');
   const server = await startRawServer((socket) => socket.once('data', () => socket.end(settings)), CERTIFIED);

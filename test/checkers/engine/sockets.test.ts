@@ -1,7 +1,7 @@
 // Servers that dribble, break off or flood at any stage: no socket is left, no check outlives its limits, and no flood
 // fills the memory.
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import tls, { type TLSSocket } from 'node:tls';
 import zlib from 'node:zlib';
 import test from 'ava';
 import { createEngine, type EngineSettings } from '../../../checkers/engine/engine.ts';
@@ -198,6 +198,48 @@ test('a new connection to an origin resumes its TLS session', async (t) => {
   t.deepEqual(resumed, [false, true, true]);
   await engine.close();
 });
+
+/** Whether a client's first message offers to resume a session (RFC 8446, 4.2.11): the extension is the last one. */
+function offersSession(hello: Buffer): boolean {
+  let at = 5 + 4 + 2 + 32;
+  at += 1 + hello.readUInt8(at);
+  at += 2 + hello.readUInt16BE(at);
+  at += 1 + hello.readUInt8(at);
+  for (at += 2; at < hello.length; at += 4 + hello.readUInt16BE(at + 2)) if (hello.readUInt16BE(at) === 41) return true;
+  return false;
+}
+const REFUSALS: readonly [what: string, refuse: (socket: Socket) => void][] = [
+  ['ends the connection', (socket) => socket.end()],
+  ['resets the connection', (socket) => socket.resetAndDestroy()],
+  ['sends an alert', (socket) => socket.end(Buffer.from([21, 3, 3, 0, 2, 2, 51]))],
+];
+for (const [what, refuse] of REFUSALS) {
+  test(`a server that ${what} when a session is offered is asked without one`, async (t) => {
+    const server = tls.createServer({ cert: GOOD, key: SERVER_KEY }, (socket) => {
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'));
+    });
+    let refused = 0;
+    const front = await startRawServer((socket) => {
+      socket.once('data', (hello: Buffer) => {
+        socket.pause();
+        if (offersSession(hello)) {
+          refused++;
+          refuse(socket);
+          return;
+        }
+        socket.unshift(hello);
+        server.emit('connection', socket);
+      });
+    });
+    const engine = createEngine({ ...SETTINGS, timeout_ms: 15_000, retries: 0 }, { ca: AUTHORITY });
+    t.teardown(() => front.close());
+    for (let time = 1; time <= 3; time++) {
+      t.like(await engine.check(`https://127.0.0.1:${front.port}/${time}`), { verdict: 'ok', attempts: 1 });
+    }
+    t.is(refused, 2);
+    await engine.close();
+  });
+}
 
 test('the first message of TLS fits one packet, which every server reads', async (t) => {
   let hello = 0;

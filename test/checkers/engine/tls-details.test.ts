@@ -38,6 +38,9 @@ const CODES: readonly [code: string, detail: RegExp][] = [
   ['INVALID_CA', /chain that belongs/],
   ['CERT_CHAIN_TOO_LONG', /too many/],
   ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', /ciphers/],
+  ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', /ciphers/],
+  ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', /1\.2 and 1\.3/],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /of its clients/],
   ['ERR_SSL_TLSV1_UNRECOGNIZED_NAME', /for this name/],
   ['ERR_SSL_DH_KEY_TOO_SMALL', /too short/],
   ['ERR_SSL_OTHER', /without saying why/],
@@ -48,8 +51,10 @@ for (const [code, detail] of CODES) {
 }
 
 test('OpenSSL’s reason stands for a failure without words of its own', (t) => {
-  const error = Object.assign(new Error('?'), { code: 'ERR_SSL_OTHER', reason: 'tlsv1 alert user cancelled' });
-  t.is(tlsDetailOf(error), 'The handshake failed: user cancelled.');
+  for (const protocol of ['tlsv1', 'tlsv13', 'sslv3', 'ssl/tls']) {
+    const error = Object.assign(new Error('?'), { code: 'ERR_SSL_OTHER', reason: `${protocol} alert user cancelled` });
+    t.is(tlsDetailOf(error), 'The handshake failed: user cancelled.');
+  }
 });
 
 const thrown = (): never => {

@@ -83,7 +83,7 @@ export const ANSWERS: readonly LabCase[] = [
   line('lower-case', 'http/1.1 200 ok'),
   line('space-first', ' HTTP/1.1 200 OK'),
   line('no-head', '<html><body>only a page</body></html>', { ...malformed, choice: HTTP_0_9 }),
-  line('https', 'HTTPS/1.1 200 OK', { ...malformed, choice: HTTP_0_9 }),
+  line('https', 'HTTPS/1.1 200 OK'),
   ...['100 Continue', '102 Processing', '103 Early Hints', '199 Odd'].map((text) =>
     answer(`interim-${text.slice(0, 3)}`, bytes(`HTTP/1.1 ${text}\r\nX-A: 1\r\n\r\n${WHOLE}`)),
   ),
