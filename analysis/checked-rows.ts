@@ -6,6 +6,7 @@ import type { RecordedEvent } from '../events/event-store.ts';
 import { isTemporary, redirectKindOf } from '../events/findings.ts';
 import type { UrlsListed } from '../events/job.ts';
 import { unfoldRows } from '../events/listed-rows.ts';
+import { laterOf } from '../events/unreadable.ts';
 
 /** Types of rows that are no events: they stand beside the events that they are made of. */
 export const OUTCOMES = '(outcomes)';
@@ -15,11 +16,12 @@ export const LISTING = '(listing)';
 export const eventOf = (row_type: string): string =>
   ({ [OUTCOMES]: 'URLChecked', [LISTING]: 'UrlsListed' })[row_type] ?? row_type;
 
-/** The rows for an event's part in `urls`; most events have none. */
-export function checkedRows({ type, data }: RecordedEvent): { type: string; data: unknown }[] {
+/** The rows for an event's part in `urls`; most events have none, nor one of a later version. */
+export function checkedRows(event: RecordedEvent): { type: string; data: unknown }[] {
+  const { type, data } = event;
+  if ((type !== 'URLChecked' && type !== 'UrlsListed') || laterOf(event) !== null) return [];
   if (type === 'URLChecked') return [{ type: OUTCOMES, data: outcomesOf(data as URLChecked) }];
-  if (type === 'UrlsListed') return [{ type: LISTING, data: listingOf(data as UrlsListed) }];
-  return [];
+  return [{ type: LISTING, data: listingOf(data as UrlsListed) }];
 }
 
 /** `which` says for each URL the place of its outcome in `outcomes`, from 1: most URLs of an event share one. */

@@ -14,6 +14,7 @@ import { ANSWER_TABLES, rowsOfAnswer } from './answers.ts';
 import { checkedRows, LISTING, OUTCOMES } from './checked-rows.ts';
 import { type Database, openDatabase, sqlText } from './duckdb.ts';
 import { selected } from './event-source.ts';
+import { LaterEvents } from './later-events.ts';
 import { eventsTable, load } from './loading.ts';
 import type { Selection } from './selection.ts';
 import { definitions, TABLES } from './tables.ts';
@@ -40,6 +41,8 @@ export interface Copied {
 export interface Copy {
   /** Everything up to here is in the copy. */
   readonly position: Position;
+  /** The events of later versions that were added: only the table `events` has them. */
+  readonly later: LaterEvents;
   /** Adds what the log has after `position`. Returns the number of events. Throws `SqlError` and the log's errors. */
   advance(log: EventStore, signal?: AbortSignal): Promise<number>;
   /** Removes what the log no longer has. Returns the number of events. */
@@ -76,7 +79,11 @@ const LAYOUT = '3';
 /** Of this version of the tables: a copy of another is made anew. */
 const VERSION = hash(
   'sha256',
-  [LAYOUT, ...definitions(), ...ANSWER_TABLES.map((each) => rowsOfAnswer(each, quoted))].join('\n'),
+  [
+    ...[LAYOUT, ...definitions(), ...ANSWER_TABLES.map((each) => rowsOfAnswer(each, quoted))],
+    // They name the versions that are read: what a later one recorded comes in when the service reads it.
+    ...EVENT_VIEWS.map((type) => rowsOfType(type, 'events')),
+  ].join('\n'),
 );
 
 /** Opens the copy in a file, or makes it there. Throws `NoCopy` for a file of another kind or of another log. */
@@ -148,6 +155,7 @@ class DuckDbCopy implements Copy {
   readonly #step: () => void;
   readonly #seen: (position: Position) => void;
   readonly #gone: Set<string>;
+  readonly later = new LaterEvents();
   position: Position;
 
   constructor(database: Database, position: Position, { step = () => {}, seen = () => {}, gone = new Set() }: Options) {
@@ -185,7 +193,7 @@ class DuckDbCopy implements Copy {
       const rowsOf = (event: RecordedEvent) => [event, ...checkedRows(event)];
       // A store may still give events of a stream that is deleted, which nobody looks for again.
       const kept = events.filter(({ stream }) => !this.#gone.has(stream));
-      await load(this.database, selected(kept, EVERYTHING), 'batch_', { rowsOf });
+      await load(this.database, selected(kept, EVERYTHING, this.later), 'batch_', { rowsOf });
       this.#step();
       await run("INSERT INTO events FROM batch_ WHERE type NOT LIKE '(%'");
       for (const type of EVENT_VIEWS.filter((each) => types.has(each))) {

@@ -6,6 +6,7 @@ import { AUDITED } from '../audit/ledger-audit.ts';
 import { readBackup } from '../backups/read-backup.ts';
 import type { RecordedEvent } from '../events/event-store.ts';
 import { type EventSource, selected } from './event-source.ts';
+import { LaterEvents } from './later-events.ts';
 import { startOf } from './selection.ts';
 
 /** The file holds no events that can be read. */
@@ -38,13 +39,15 @@ export async function kindOf(path: string): Promise<FileKind> {
 /** The events of a file that is not Parquet. Throws `NoEvents` and the errors of backups. */
 export function sourceOfEvents(path: string, kind: Exclude<FileKind, 'parquet'>): EventSource {
   const read = { json_lines: eventsOfLines, backup: eventsOfBackup, ledger: eventsOfLedger }[kind];
+  const later = new LaterEvents();
   return {
+    later,
     async *events(selection) {
       const events = read(path);
       const first = await events.next();
       if (first.done) return;
       startOf(selection, first.value.position);
-      yield* selected(joined(first.value, events), selection);
+      yield* selected(joined(first.value, events), selection, later);
     },
     close: async () => {},
   };

@@ -11,6 +11,8 @@ const ROWS = 2_048;
 const CHUNK_CHARS = 4 * 2 ** 20;
 /** The appender gives its rows to the database after so many characters of data. */
 const FLUSH_CHARS = 16 * 2 ** 20;
+/** Of an event whose version is no number, which another program wrote. */
+const NO_VERSION = 0n;
 
 /** A table with the columns of `events`. */
 export const eventsTable = (name: string): string =>
@@ -67,7 +69,13 @@ export async function load(
         const text = JSON.stringify(data);
         const cells = [
           ...[position, timeOf(metadata), stream, categoryOf(stream), BigInt(revision), type, id],
-          ...[actor ?? null, command_id ?? null, causation_id ?? null, BigInt(version), text],
+          ...[
+            actor ?? null,
+            command_id ?? null,
+            causation_id ?? null,
+            Number.isSafeInteger(version) ? BigInt(version) : NO_VERSION,
+            text,
+          ],
         ];
         for (let n = 0; n < cells.length; n += 1) columns[n]!.push(cells[n]!);
         rows += 1;

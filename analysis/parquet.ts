@@ -2,6 +2,7 @@
 import type { RecordedEvent } from '../events/event-store.ts';
 import { blame, type Database, openDatabase, type Result, type Rows, sqlText } from './duckdb.ts';
 import { type EventSource, selected } from './event-source.ts';
+import { LaterEvents } from './later-events.ts';
 import { eventsTable, load } from './loading.ts';
 import { type Selection, startOf } from './selection.ts';
 import { quoted } from './views.ts';
@@ -56,14 +57,16 @@ export async function copyRows(database: Database, { result, columns }: Result, 
 
 /** The events of a file that `writeParquet` wrote. */
 export function sourceOfParquet(path: string): EventSource {
+  const later = new LaterEvents();
   return {
+    later,
     async *events(selection) {
       const database = await openDatabase();
       try {
         const { rows } = await database.stream(`
           SELECT position, recorded_at::TIMESTAMPTZ, stream, revision, type, id, actor, command_id, causation_id, version, data::JSON
           FROM read_parquet(${sqlText(path)})`);
-        yield* selected(eventsOf(rows, selection), selection);
+        yield* selected(eventsOf(rows, selection), selection, later);
       } finally {
         await database.close();
       }
@@ -99,6 +102,6 @@ async function* eventsOf(bunches: Rows['rows'], selection: Selection): AsyncGene
 
 function eventOf(row: Cells): RecordedEvent {
   const [position, at, stream, revision, type, id, actor, command_id, causation_id, version, data] = row;
-  const metadata = { command_id, causation_id, actor, at: at ?? '', ...(version > 1 && { version }) };
+  const metadata = { command_id, causation_id, actor, at: at ?? '', ...(version !== 1 && { version }) };
   return { position, stream, revision, id, type, data, metadata };
 }

@@ -1,5 +1,6 @@
 // The events as tables for SQL: `events` has a row for each event, and each type a row for each event of its own, whose columns are the
 // fields of its schema.
+import { currentVersion } from '../events/codec.ts';
 import { EVENT_TYPES, type EventType } from '../events/vocabulary.ts';
 
 interface AnySchema {
@@ -50,15 +51,16 @@ export const fieldColumns = (type: EventType): readonly (SqlColumn & { field: st
     type: sqlTypeOf(schema, field),
   }));
 
-/** The query that makes the rows of a type from a table with the columns of `events`. */
+/** The query that makes the rows of a type from a table with the columns of `events`. An event of a later version has no row: its data may mean something else. */
 export function rowsOfType(type: EventType, table: string): string {
   const fields = fieldColumns(type);
   const shared = SHARED_COLUMNS.join(', ');
-  if (fields.length === 0) return `SELECT ${shared} FROM ${table} WHERE type = '${type}'`;
+  const passing = `type = '${type}' AND version BETWEEN 1 AND ${currentVersion(EVENT_TYPES, type)}`;
+  if (fields.length === 0) return `SELECT ${shared} FROM ${table} WHERE ${passing}`;
   const shape = shapeOf(Object.fromEntries(fields.map(({ field, type }) => [field, type])));
   const columns = fields.map(({ field, name }) => `fields_.${quoted(field)} AS ${quoted(name)}`);
   return `SELECT ${shared}, ${columns.join(', ')}
-    FROM (SELECT *, json_transform(data, ${shape}) AS fields_ FROM ${table} WHERE type = '${type}')`;
+    FROM (SELECT *, json_transform(data, ${shape}) AS fields_ FROM ${table} WHERE ${passing})`;
 }
 
 /** The second argument of `json_transform`. */

@@ -56,6 +56,15 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
   };
 }
 
+/** The same for a reader who passes events on, and decides on none: an event of a later version ends no read of its stream either. */
+export function withReadingCodec(store: EventStore, keys: PersonalKeys): EventStore {
+  const codec = new Codec(keys, EVENT_TYPES);
+  return {
+    ...withCodec(store, keys),
+    readStream: (stream, options) => codec.readAll(store.readStream(stream, options)),
+  };
+}
+
 class Codec {
   readonly #keys: PersonalKeys;
   readonly #types: typeof EVENT_TYPES;
@@ -104,7 +113,7 @@ class Codec {
       if (cause instanceof EventFromLater)
         return markLater(
           unreadable(event, () => cause),
-          cause,
+          { error: cause, recorded: event },
         );
       return damaged(event, 'the shape', cause);
     }
@@ -223,10 +232,11 @@ const isDamage = (error: unknown) => error instanceof DamagedPersonalKey || erro
 
 const isText = (value: unknown) => typeof value === 'string';
 
-const currentVersion = (types: typeof EVENT_TYPES, type: EventType) => types[type].upcasters.length + 1;
+/** The version of a type that this service appends, from 1. */
+export const currentVersion = (types: typeof EVENT_TYPES, type: EventType) => types[type].upcasters.length + 1;
 
 /** Throws `EventFromLater` for an unknown type in a stream of a known category: a later version has more types there. */
-function assertKnown({ type, stream, revision }: RecordedEvent, types: typeof EVENT_TYPES): void {
+export function assertKnown({ type, stream, revision }: RecordedEvent, types = EVENT_TYPES): void {
   if (Object.hasOwn(types, type) || !Object.hasOwn(VOCABULARY, categoryOf(stream))) return;
   throw new EventFromLater({ stream, revision, type, version: 1 }, 'is a type that this service does not know');
 }

@@ -27,19 +27,27 @@ export class EventFromLater extends Error {
   }
 }
 
-/** The events that readers of the whole log got, by identity. */
-const from_later = new WeakMap<object, EventFromLater>();
+interface Later {
+  error: EventFromLater;
+  recorded: RecordedEvent;
+}
 
-/** Marks an event whose data throws this error. */
-export function markLater<Event extends RecordedEvent>(event: Event, error: EventFromLater): Event {
-  from_later.set(event, error);
+/** The events that readers of the whole log got, by identity. */
+const from_later = new WeakMap<object, Later>();
+
+/** Marks an event that stands for a recorded one, which cannot be read. */
+export function markLater<Event extends RecordedEvent>(event: Event, later: Later): Event {
+  from_later.set(event, later);
   return event;
 }
 
+/** What a marked event stands for; null for other events. */
+export const laterOf = (event: RecordedEvent): Later | null => from_later.get(event) ?? null;
+
 /** Throws `EventFromLater` for a marked event: also who needs none of its data may not know what it means. */
 export function refuseLater(event: RecordedEvent): void {
-  const error = from_later.get(event);
-  if (error !== undefined) throw error;
+  const later = laterOf(event);
+  if (later !== null) throw later.error;
 }
 
 /** A position of another store, which cannot be compared. */

@@ -74,10 +74,11 @@ async function bringUpToDate(run: Run, copy: Copy, log: StoredLog, signal: Abort
   }
 }
 
-function tell(run: Run, { events, removed }: Copied, { position }: Copy): void {
+function tell(run: Run, { events, removed }: Copied, { position, later }: Copy): void {
+  if (later.text !== null) run.err.write(`${later.text}\n`);
   run.out.write(
     run.json
-      ? `${JSON.stringify({ events, removed, position })}\n`
+      ? `${JSON.stringify({ events, removed, position, later: later.counts })}\n`
       : `${count(events, 'event')} added, ${count(removed, 'event')} removed, up to position ${position}\n`,
   );
 }

@@ -40,11 +40,12 @@ export const eventsExport: Command = {
     };
     if (format === 'parquet') await toParquet(resolve(run.folder, out!), counted());
     else await toLines(run, out, LINES[format], counted());
-    const summary = { events: written, position: last };
+    const { counts, text } = source.later;
+    const summary = { events: written, position: last, later: counts };
     run.err.write(
       run.json
         ? `${JSON.stringify(summary)}\n`
-        : `${count(written, 'event')}${last === null ? '' : `, the last at position ${last}`}\n`,
+        : `${count(written, 'event')}${last === null ? '' : `, the last at position ${last}`}${text === null ? '' : `. ${text}`}\n`,
     );
     return EXIT.clean;
   },

@@ -4,7 +4,7 @@ import { kindOf, sourceOfEvents } from '../../analysis/event-file.ts';
 import { type EventSource, sourceOfLog } from '../../analysis/event-source.ts';
 import { sourceOfParquet } from '../../analysis/parquet.ts';
 import type { Selection } from '../../analysis/selection.ts';
-import { withCodec } from '../../events/codec.ts';
+import { withReadingCodec } from '../../events/codec.ts';
 import type { EventStore } from '../../events/event-store.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { EVENT_TYPES, VOCABULARY } from '../../events/vocabulary.ts';
@@ -95,10 +95,15 @@ export async function openEvents(run: Run): Promise<EventSource> {
   return sourceOfLog(unseal ? await unsealed(run, log) : log);
 }
 
+/** Says on standard error which events were of a later version. */
+export function tellLater({ err }: Pick<Run, 'err'>, { later }: Pick<EventSource, 'later'>): void {
+  if (later.text !== null) err.write(`${later.text}\n`);
+}
+
 /** The log with its personal data opened. Throws `UsageError` without a key. */
 export async function unsealed(run: Pick<Run, 'env'>, log: EventStore): Promise<EventStore> {
   const key = await personalKeyOf(run);
   if (key === null)
     throw new UsageError('--unseal: it needs PERSONAL_DATA_KEY, or the DATA_DIR of the service with its key');
-  return withCodec(log, openPersonalKeys(log, key));
+  return withReadingCodec(log, openPersonalKeys(log, key));
 }

@@ -8,7 +8,17 @@ import type { Value } from '../../analysis/values.ts';
 import { closing } from '../closing.ts';
 import { exitAtInterrupts } from '../interrupts.ts';
 import { type Command, EXIT, printable, type Run, UsageError } from './command.ts';
-import { EVENTS_FILE, FROM, oneOf, openEvents, SELECTING, selectionOf, TO, UNSEAL } from './events-options.ts';
+import {
+  EVENTS_FILE,
+  FROM,
+  oneOf,
+  openEvents,
+  SELECTING,
+  selectionOf,
+  TO,
+  tellLater,
+  UNSEAL,
+} from './events-options.ts';
 import { csvLine } from './events-text.ts';
 import { readingProgress } from './log-progress.ts';
 import { MODE, type Output, openOutput, partOf } from './output-file.ts';
@@ -52,6 +62,7 @@ export const eventsQuery: Command = {
       await using query = closing(await openQuery(source, selection, { ...watching, file: target.part }));
       await query.toParquet(sql, parameters);
       await target.finish();
+      tellLater(run, source);
       return EXIT.clean;
     }
     await using query = closing(await openQuery(source, selection, watching));
@@ -64,6 +75,7 @@ export const eventsQuery: Command = {
       await print(output, answer, format);
     }
     await output.finish();
+    tellLater(run, source);
     return EXIT.clean;
   },
 };

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../events/event-store.ts';
 import { categoryOf } from '../../events/streams.ts';
 import { closing } from '../closing.ts';
 import { type Command, EXIT, printable, type Run } from './command.ts';
-import { LIMIT, numberOf, oneOf, openEvents, selectionOf, WHICH } from './events-options.ts';
+import { LIMIT, numberOf, oneOf, openEvents, selectionOf, tellLater, WHICH } from './events-options.ts';
 import { FORMATS, LINES } from './events-text.ts';
 import { openOutput } from './output-file.ts';
 
@@ -33,6 +33,7 @@ export const eventsRead: Command = {
       }
     }
     await output.finish();
+    tellLater(run, source);
     return EXIT.clean;
   },
 };
@@ -51,6 +52,7 @@ export const eventsCount: Command = {
       const group = groupOf(event, by);
       counts.set(group, (counts.get(group) ?? 0) + 1);
     }
+    tellLater(run, source);
     const groups = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
     const events = groups.reduce((sum, [, each]) => sum + each, 0);
     if (run.json) {

@@ -1,13 +1,14 @@
 // `events tail` prints events as they are appended, until it is interrupted. It waits for a log that is away.
 import { pino } from 'pino';
 import { selected } from '../../analysis/event-source.ts';
+import { LaterEvents } from '../../analysis/later-events.ts';
 import { type Selection, startOf, storeFilter } from '../../analysis/selection.ts';
 import type { EventStore, Position } from '../../events/event-store.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
 import { backOff } from '../../time/pause.ts';
 import { onInterrupts } from '../interrupts.ts';
 import { type Command, EXIT, type Run } from './command.ts';
-import { FROM, LIMIT, numberOf, SELECTING, selectionOf, UNSEAL, unsealed } from './events-options.ts';
+import { FROM, LIMIT, numberOf, SELECTING, selectionOf, tellLater, UNSEAL, unsealed } from './events-options.ts';
 import { FORMAT, formatOf } from './events-read.ts';
 import { LINES } from './events-text.ts';
 import { openLogToRead } from './open-log.ts';
@@ -30,6 +31,7 @@ export const eventsTail: Command = {
     const output = await openOutput(run);
     const { signal } = onInterrupts();
     let left = limit;
+    const later = new LaterEvents();
     let reached: Position | null = null;
     let failures = 0;
 
@@ -38,7 +40,7 @@ export const eventsTail: Command = {
       reached ??= await beginning(log, selection);
       for await (const batch of log.subscribe({ from: reached, filter: storeFilter(selection), signal })) {
         failures = 0;
-        for await (const event of selected(batch.events, selection)) {
+        for await (const event of selected(batch.events, selection, later)) {
           await output.write(lineOf(event));
           left -= 1;
           if (left === 0) return;
@@ -63,6 +65,7 @@ export const eventsTail: Command = {
       }
     }
     await output.finish();
+    tellLater(run, { later });
     return EXIT.clean;
   },
 };
