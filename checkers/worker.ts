@@ -12,7 +12,7 @@ import { pause } from '../time/pause.ts';
 import { BatchesInHand } from './batches-in-hand.ts';
 import { Bag, type Placed } from './engine/bag.ts';
 import type { Engine } from './engine/engine.ts';
-import { joinCheckers } from './membership.ts';
+import { joinCheckers, type Membership } from './membership.ts';
 import type { Consumer, Delivery, Queue } from './queue.ts';
 import { createRetry } from './retry.ts';
 import { followStops } from './stops.ts';
@@ -76,8 +76,8 @@ interface InHandDelivery extends Placed {
 
 /** Runs until `signal` aborts; then the worker gives its messages back to the queue. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const { log, queue, engine, logger, signal, ack_wait_ms, heartbeat_ms = ack_wait_ms / 3 } = options;
-  const { record_ms = RECORD_MS, now = Date.now, monotonic = () => uptime() * 1000, wait = pause } = options;
+  const { log, jobs, queue, engine, logger, signal, checked, announce_ms, now = Date.now } = options;
+  const { monotonic = () => uptime() * 1000, wait = pause } = options;
   const checker_id = randomUUID();
   const retry = createRetry({ logger, wait });
   const context = (job_id: string): CommandContext => ({
@@ -93,7 +93,6 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     if (signal.aborted) return;
     throw error;
   }
-  const { jobs, checked, announce_ms } = options;
   const over = new AbortController();
   const ends = AbortSignal.any([signal, over.signal]);
   const joining = { queue, engine, logger, signal: ends, monotonic, ...(announce_ms !== undefined && { announce_ms }) };
@@ -103,57 +102,98 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     throw error;
   });
   const standing = () => membership.standing;
-  const working = {
+  const hands = new BatchesInHand({
     ...{ log, jobs, engine, logger, signal, retry, context, began_at, standing },
     ...(checked && { checked }),
-  };
-  const hands = new BatchesInHand(working);
-  const in_hand = new Bag<InHandDelivery>();
-  let urls_a_message = URLS_A_MESSAGE;
-  /** Failures by message id. The delivery count is no measure, because crashes raise it too. */
-  const failures = new LRUCache<string, number>({ max: FAILURES_KEPT });
-
+  });
   const stops = followStops(log, began_at, (stop) => hands.stop(stop), { logger, signal: ends });
-  const warn = (message: string) => (error: unknown) => void (signal.aborted || logger.warn({ err: error }, message));
-  let beat_at = monotonic();
-  const heartbeat = setInterval(() => {
-    const silent_ms = monotonic() - beat_at;
-    beat_at += silent_ms;
+  const worker = new Worker({ ...options, monotonic, wait, retry, context, ends, membership, hands });
+  const stopTimers = worker.startTimers();
+  try {
+    await worker.run();
+  } finally {
+    over.abort();
+    stopTimers();
+    hands.drop();
+    await worker.settled();
+    await stops;
+    await membership.leave();
+  }
+}
+
+type WorkerParts = Omit<WorkerOptions, 'monotonic' | 'wait'> &
+  Required<Pick<WorkerOptions, 'monotonic' | 'wait'>> & {
+    retry: ReturnType<typeof createRetry>;
+    context: (job_id: string) => CommandContext;
+    /** Aborts with the work, also where it fails. */
+    ends: AbortSignal;
+    membership: Membership;
+    hands: BatchesInHand;
+  };
+
+class Worker {
+  readonly #parts: WorkerParts;
+  readonly #in_hand = new Bag<InHandDelivery>();
+  #urls_a_message = URLS_A_MESSAGE;
+  /** Failures by message id. The delivery count is no measure, because crashes raise it too. */
+  readonly #failures = new LRUCache<string, number>({ max: FAILURES_KEPT });
+  #beat_at: number;
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.#beat_at = parts.monotonic();
+  }
+
+  async run(): Promise<void> {
+    await Promise.all([this.#consume(WORK_SUBJECT, this.#parts.ends), this.#consumeOwn()]);
+  }
+
+  /** Resolves when no message is in hand any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#in_hand.all.map(({ settled }) => settled));
+  }
+
+  /** Returns a function that stops them. */
+  startTimers(): () => void {
+    const { hands, ack_wait_ms, heartbeat_ms = ack_wait_ms / 3, record_ms = RECORD_MS } = this.#parts;
+    const timers = [
+      setInterval(() => this.#heartbeat(), heartbeat_ms),
+      setInterval(() => hands.recordAged(), record_ms),
+      setInterval(() => {
+        this.#broadcastInHand().catch(this.#warn('the queue did not take the list of batches in hand'));
+      }, IN_HAND_MS),
+    ];
+    return () => {
+      for (const timer of timers) clearInterval(timer);
+    };
+  }
+
+  #heartbeat(): void {
+    const { logger, monotonic, ack_wait_ms, hands } = this.#parts;
+    const silent_ms = monotonic() - this.#beat_at;
+    this.#beat_at += silent_ms;
     if (silent_ms > ack_wait_ms) {
       logger.warn({ silent_ms }, 'the checker slept past its ack wait; it gives its batches in hand back');
       hands.hold();
     }
-    for (const { delivery } of in_hand.all) delivery.working().catch(warn('the queue did not take a heartbeat'));
-  }, heartbeat_ms);
-  const recording = setInterval(() => hands.recordAged(), record_ms);
-  const reporting = setInterval(() => {
-    broadcastInHand().catch(warn('the queue did not take the list of batches in hand'));
-  }, IN_HAND_MS);
-
-  try {
-    await Promise.all([consume(WORK_SUBJECT, ends), consumeOwn()]);
-  } finally {
-    over.abort();
-    clearInterval(heartbeat);
-    clearInterval(recording);
-    clearInterval(reporting);
-    hands.drop();
-    await Promise.all(in_hand.all.map(({ settled }) => settled));
-    await stops;
-    await membership.leave();
+    for (const { delivery } of this.#in_hand.all)
+      delivery.working().catch(this.#warn('the queue did not take a heartbeat'));
   }
 
   /** Takes the work that is for this checker alone, under each of its names. */
-  async function consumeOwn(): Promise<void> {
+  async #consumeOwn(): Promise<void> {
+    const { ends, membership } = this.#parts;
     while (!ends.aborted) {
       const { standing, expelled } = membership;
-      await consume(workSubjectOf(standing.id), AbortSignal.any([ends, expelled]));
+      await this.#consume(workSubjectOf(standing.id), AbortSignal.any([ends, expelled]));
     }
   }
 
-  async function consume(subject: string, until: AbortSignal): Promise<void> {
-    const consuming = { ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal: until };
-    const consumer = await queue.consume<Work>(subject, consuming);
+  async #consume(subject: string, until: AbortSignal): Promise<void> {
+    const { queue, engine, hands, ack_wait_ms, wait } = this.#parts;
+    const consumer = await queue.consume<Work>(subject, {
+      ...{ ack_wait_ms, max_deliveries: MAX_DELIVERIES, signal: until },
+    });
     while (!until.aborted) {
       if (engine.free === 0 || hands.waiting_for_log > MAX_WAITING_FOR_LOG) {
         await new Promise((resolve) => setTimeout(resolve, FULL_WAIT_MS));
@@ -161,13 +201,14 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       }
       // URLs without a name go on here.
       if (engine.areNamesAway) await wait(PULL_WITHOUT_NAMES_MS, until);
-      for (const delivery of await pull(consumer)) start(delivery);
+      for (const delivery of await this.#pull(consumer)) this.#start(delivery);
     }
   }
 
-  async function pull(consumer: Consumer<Work>): Promise<Delivery<Work>[]> {
+  async #pull(consumer: Consumer<Work>): Promise<Delivery<Work>[]> {
+    const { engine, logger, signal, ack_wait_ms, monotonic, wait } = this.#parts;
     try {
-      const wanted = Math.ceil(Math.min(engine.free, URLS_A_PULL) / urls_a_message);
+      const wanted = Math.ceil(Math.min(engine.free, URLS_A_PULL) / this.#urls_a_message);
       const asked_at = monotonic();
       const pulled = await consumer.pull(Math.max(1, wanted), PULL_WAIT_MS);
       if (monotonic() - asked_at > PULL_WAIT_MS + ack_wait_ms) {
@@ -176,7 +217,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         return [];
       }
       // Messages mostly resemble the previous ones: the worker pulls more of them when they are small.
-      for (const { body } of pulled) urls_a_message = Math.max(urlsOf(body), urls_a_message * SIZE_DECAY);
+      for (const { body } of pulled) this.#urls_a_message = Math.max(urlsOf(body), this.#urls_a_message * SIZE_DECAY);
       return pulled;
     } catch (error) {
       if (signal.aborted) return [];
@@ -186,37 +227,40 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     }
   }
 
-  function start(delivery: Delivery<Work>): void {
+  #start(delivery: Delivery<Work>): void {
+    const { engine, signal, hands } = this.#parts;
     const taken: InHandDelivery = { delivery, settled: Promise.resolve(), place: -1 };
-    in_hand.add(taken);
+    this.#in_hand.add(taken);
     taken.settled = hands
       .work(delivery.body, delivery.delivery > 1)
       .then(
         (ended) =>
           ended === 'done' ? delivery.ack() : delivery.nak(engine.areNamesAway ? withoutNamesMs(delivery.delivery) : 0),
-        (error: unknown) => (signal.aborted ? delivery.nak() : failed(delivery, error)),
+        (error: unknown) => (signal.aborted ? delivery.nak() : this.#failed(delivery, error)),
       )
       // No fault of the batch: the queue delivers the message again, and the worker then skips the outcomes that the log has.
-      .catch(warn('the queue did not take the acknowledgement of a message'))
-      .finally(() => in_hand.delete(taken));
+      .catch(this.#warn('the queue did not take the acknowledgement of a message'))
+      .finally(() => this.#in_hand.delete(taken));
   }
 
-  async function failed(delivery: Delivery<Work>, error: unknown): Promise<void> {
+  async #failed(delivery: Delivery<Work>, error: unknown): Promise<void> {
+    const { jobs, logger, signal, retry, context } = this.#parts;
     const { job_id, ranges } = delivery.body;
-    const count = (failures.get(delivery.id) ?? 0) + 1;
+    const count = (this.#failures.get(delivery.id) ?? 0) + 1;
     const last = count >= MAX_FAILURES;
     logger.error({ err: error, job_id, batches: ranges.map(({ batch }) => batch), failures: count }, 'a batch failed');
     if (!last) {
-      failures.set(delivery.id, count);
+      this.#failures.set(delivery.id, count);
       return delivery.nak(FAILURE_BACK_OFF_MS * count);
     }
-    failures.delete(delivery.id);
+    this.#failures.delete(delivery.id);
     const fail = { type: 'fail', reason: 'batch_undeliverable' } as const;
-    await retry('failing a job', () => options.jobs.run(job_id, fail, context(job_id)), signal);
+    await retry('failing a job', () => jobs.run(job_id, fail, context(job_id)), signal);
     await delivery.ack();
   }
 
-  async function broadcastInHand(): Promise<void> {
+  async #broadcastInHand(): Promise<void> {
+    const { queue, hands, membership } = this.#parts;
     const jobs = hands.inHand();
     for (let from = 0; from < jobs.length; from += JOBS_A_BROADCAST) {
       await queue.broadcast(IN_HAND_SUBJECT, {
@@ -224,6 +268,11 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         jobs: jobs.slice(from, from + JOBS_A_BROADCAST),
       });
     }
+  }
+
+  #warn(message: string): (error: unknown) => void {
+    const { signal, logger } = this.#parts;
+    return (error) => void (signal.aborted || logger.warn({ err: error }, message));
   }
 }
 

@@ -8,7 +8,7 @@ import { breather } from '../../../time/event-loop.ts';
 import { ValidationError } from '../errors.ts';
 import type { ListBody, StringList } from '../request-bodies.ts';
 import { assertShallow, hasBody, MAX_VALUES, missingBody, parseJson, readJsonChunks, tooManyValues } from './bodies.ts';
-import { listsOf, notOneList, openStringListReader, type StringListReader } from './string-list.ts';
+import { listsOf, notOneList, StringListReader } from './string-list.ts';
 import { UPLOAD_PREFIX } from './uploads.ts';
 import type { Check } from './validation.ts';
 
@@ -50,7 +50,7 @@ async function readList(ctx: Context, body: ListBody, check: Check, pages: Pages
   };
   let reader: StringListReader | null = null;
   const parse = (bytes: Buffer) => {
-    reader ??= openStringListReader({ ...body, others: Object.keys(body.others) }, take);
+    reader ??= new StringListReader({ ...body, others: Object.keys(body.others) }, take);
     reader.write(bytes);
   };
   let size_bytes = 0;

@@ -8,8 +8,6 @@ import { type JsonValueReader, openJsonValueReader } from './json-value.ts';
 import { boundMessage } from './messages.ts';
 import { textProblem } from './validation.ts';
 
-export type StringListReader = ReturnType<typeof openStringListReader>;
-
 export interface StringListOptions {
   field: string;
   max_items?: number;
@@ -67,135 +65,90 @@ type Place =
 
 /**
  * Calls `take` with each item. `max_items` limits the list, `max_chars` each string.
- * @example openStringListReader({ field: 'urls' }, (url) => urls.push(url)).write(chunk);
+ * @example new StringListReader({ field: 'urls' }, (url) => urls.push(url)).write(chunk);
  */
-export function openStringListReader(options: StringListOptions, take: (item: ListItem) => void) {
-  const { max_items = Number.POSITIVE_INFINITY, max_chars = Number.POSITIVE_INFINITY } = options;
-  const { others = [], with_refs } = options;
-  const lists = listsOf(options);
-  const tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES });
-  const problems: Problem[] = [];
-  let place: Place = 'start';
-  let index = 0;
+export class StringListReader {
+  readonly #options: StringListOptions;
+  readonly #take: (item: ListItem) => void;
+  readonly #lists: readonly string[];
+  readonly #max_items: number;
+  readonly #max_chars: number;
+  readonly #tokenizer = new Tokenizer({ stringBufferSize: STRING_BUFFER_BYTES });
+  readonly #problems: Problem[] = [];
+  #place: Place = 'start';
+  #index = 0;
   /** The list that the body has. */
-  let list: string | null = null;
-  let bytes_since_token = 0;
+  #list: string | null = null;
+  #bytes_since_token = 0;
   /** The value that is being read, where it is neither the list nor a string in it. */
-  let value_reader: JsonValueReader | null = null;
-  let other = '';
-  const read_others: Record<string, unknown> = {};
+  #value: JsonValueReader | null = null;
+  #other = '';
+  readonly #others: Record<string, unknown> = {};
 
-  const fail = (loc: Problem['loc'], msg: string, type: string): never => {
-    throw new ValidationError([...problems, { loc: ['body', ...loc], msg, type }]);
-  };
-  function onName(name: unknown): Place {
-    other = String(name);
-    const is_list = lists.includes(other);
-    if (!is_list && !others.includes(other))
-      fail([other.slice(0, 200)], `unknown field; allowed: ${[...lists, ...others].join(', ')}`, 'unexpected');
-    if (is_list ? list === other : Object.hasOwn(read_others, other))
-      fail([other], 'is given more than once', 'repeated');
-    if (!is_list) return 'other colon';
-    if (list !== null) throw notOneList(options, [list, other]);
-    list = other;
-    return 'colon';
+  constructor(options: StringListOptions, take: (item: ListItem) => void) {
+    this.#options = options;
+    this.#take = take;
+    this.#lists = listsOf(options);
+    this.#max_items = options.max_items ?? Number.POSITIVE_INFINITY;
+    this.#max_chars = options.max_chars ?? Number.POSITIVE_INFINITY;
+    this.#tokenizer.onToken = ({ token, value }) => {
+      this.#bytes_since_token = 0;
+      this.#place = this.#next(token, value);
+    };
   }
-  /** Returns the place after the token of a value: `here` until the value ends, then what `ended` returns. */
-  function onValue(
-    loc: Problem['loc'],
-    token: TokenType,
-    value: unknown,
-    here: Place,
-    ended: (whole: unknown) => Place,
-  ): Place {
-    value_reader ??= openJsonValueReader(here === 'other' ? MAX_OTHER_CHARS : MAX_ITEM_CHARS);
-    try {
-      if (!value_reader.take(token, value)) return here;
-    } catch (error) {
-      fail(loc, (error as Error).message, 'maxLength');
+
+  /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
+  write(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+      const slice = chunk.subarray(at, at + SLICE_BYTES);
+      this.#bytes_since_token += slice.length;
+      reading(() => this.#tokenizer.write(slice));
+      if (this.#bytes_since_token > MAX_STRING_BYTES) {
+        const msg = `must have at most ${MAX_STRING_BYTES.toLocaleString('en')} bytes`;
+        this.#fail([this.#list ?? this.#lists[0]!, this.#index], msg, 'maxLength');
+      }
     }
-    const whole = value_reader.read();
-    value_reader = null;
-    return ended(whole);
   }
-  const onOther = (token: TokenType, value: unknown): Place =>
-    onValue([other], token, value, 'other', (whole) => {
-      read_others[other] = whole;
-      return 'after field';
-    });
-  const onObject = (token: TokenType, value: unknown): Place =>
-    onValue([list!, index - 1], token, value, 'item object', (whole) => {
-      const { url, ref, ...rest } = whole as { url?: unknown; ref?: unknown };
-      const loc = [list!, index - 1];
-      const [unknown] = Object.keys(rest);
-      if (unknown !== undefined)
-        fail([...loc, unknown.slice(0, 200)], 'unknown field; allowed: url, ref', 'unexpected');
-      if (url === undefined) fail([...loc, 'url'], 'is required', 'missing');
-      if (typeof url !== 'string') fail([...loc, 'url'], 'must be string', 'string_type');
-      if (ref !== undefined && typeof ref !== 'string') fail([...loc, 'ref'], 'must be string', 'string_type');
-      takeText([...loc, 'url'], url as string, max_chars, ref as string | undefined);
-      return 'after item';
-    });
-  function takeText(loc: Problem['loc'], text: string, most: number, ref: string | undefined): void {
-    if (text.length > most) fail(loc, boundMessage('maxLength', most), 'maxLength');
-    const max_ref_chars = with_refs?.max_ref_chars ?? 0;
-    if (ref !== undefined && (ref.length > max_ref_chars || ref === '')) {
-      fail(
-        [...loc.slice(0, -1), 'ref'],
-        `must have 1 to ${max_ref_chars} characters`,
-        ref === '' ? 'minLength' : 'maxLength',
-      );
-    }
-    const problem = textProblem(text) ?? textProblem(ref ?? '');
-    if (problem) fail(loc, problem.msg, problem.type);
-    const url = text.length > MAX_KEPT_CHARS ? text.slice(0, MAX_KEPT_CHARS) : text;
-    if (problems.length === 0) take(ref === undefined ? url : { url, ref });
+
+  /** Returns the name of the list and the other fields. Throws like `write` when the object is incomplete. */
+  end(): { list: string; others: Record<string, unknown> } {
+    reading(() => this.#tokenizer.end());
+    if (this.#place !== 'end') throw notJson('it ends too early.');
+    if (this.#list === null) throw notOneList(this.#options, []);
+    if (this.#problems.length > 0) throw new ValidationError(this.#problems);
+    if (this.#index === 0) this.#fail([this.#list], boundMessage('minItems', 1), 'minItems');
+    return { list: this.#list, others: this.#others };
   }
-  function onItem(token: TokenType, value: unknown): Place {
-    const loc = [list!, index++];
-    if (index > max_items) fail([list!], boundMessage('maxItems', max_items), 'maxItems');
-    const is_object = list === with_refs?.field;
-    if (is_object && token === TokenType.LEFT_BRACE) return onObject(token, value);
-    if (!is_object && token === TokenType.STRING) {
-      takeText(loc, value as string, max_chars, undefined);
-      return 'after item';
-    }
-    if (!isValue(token)) throw unexpectedToken(value);
-    const kind = is_object ? 'object' : 'string';
-    const wrong = { loc: ['body', ...loc], msg: `must be ${kind}`, type: `${kind}_type` };
-    const is_whole = isScalar(token) || token === TokenType.STRING;
-    problems.push(isScalar(token) ? { ...wrong, value } : wrong);
-    if (!is_whole || problems.length === MAX_PROBLEMS) throw new ValidationError(problems);
-    return 'after item';
-  }
-  function next(token: TokenType, value: unknown): Place {
-    switch (place) {
+
+  /** Returns the place after the token. */
+  #next(token: TokenType, value: unknown): Place {
+    switch (this.#place) {
       case 'start':
         if (token === TokenType.LEFT_BRACE) return 'first name';
-        return isValue(token) ? fail([], 'must be object', 'object_type') : refuse(value);
+        return isValue(token) ? this.#fail([], 'must be object', 'object_type') : refuse(value);
       case 'first name':
         if (token === TokenType.RIGHT_BRACE) return 'end';
-        return token === TokenType.STRING ? onName(value) : refuse(value);
+        return token === TokenType.STRING ? this.#onName(value) : refuse(value);
       case 'name':
-        return token === TokenType.STRING ? onName(value) : refuse(value);
+        return token === TokenType.STRING ? this.#onName(value) : refuse(value);
       case 'colon':
         return token === TokenType.COLON ? 'list' : refuse(value);
       case 'list':
         if (token === TokenType.LEFT_BRACKET) return 'first item';
-        return isValue(token) ? fail([list!], 'must be array', 'array_type') : refuse(value);
+        return isValue(token) ? this.#fail([this.#list!], 'must be array', 'array_type') : refuse(value);
       case 'first item':
-        return token === TokenType.RIGHT_BRACKET ? 'after field' : onItem(token, value);
+        return token === TokenType.RIGHT_BRACKET ? 'after field' : this.#onItem(token, value);
       case 'item':
-        return onItem(token, value);
+        return this.#onItem(token, value);
       case 'after item':
         if (token === TokenType.COMMA) return 'item';
         return token === TokenType.RIGHT_BRACKET ? 'after field' : refuse(value);
       case 'item object':
-        return onObject(token, value);
+        return this.#onObject(token, value);
       case 'other colon':
         return token === TokenType.COLON ? 'other' : refuse(value);
       case 'other':
-        return onOther(token, value);
+        return this.#onOther(token, value);
       case 'after field':
         if (token === TokenType.COMMA) return 'name';
         return token === TokenType.RIGHT_BRACE ? 'end' : refuse(value);
@@ -203,37 +156,98 @@ export function openStringListReader(options: StringListOptions, take: (item: Li
         return refuse(value);
     }
   }
-  tokenizer.onToken = ({ token, value }) => {
-    bytes_since_token = 0;
-    place = next(token, value);
-  };
 
-  return {
-    /** Throws HttpError with 400 at the first byte that breaks the JSON, and ValidationError for an item that breaks the schema. */
-    write(chunk: Uint8Array): void {
-      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
-        const slice = chunk.subarray(at, at + SLICE_BYTES);
-        bytes_since_token += slice.length;
-        reading(() => tokenizer.write(slice));
-        if (bytes_since_token > MAX_STRING_BYTES) {
-          fail(
-            [list ?? lists[0]!, index],
-            `must have at most ${MAX_STRING_BYTES.toLocaleString('en')} bytes`,
-            'maxLength',
-          );
-        }
-      }
-    },
-    /** Returns the name of the list and the other fields. Throws like `write` when the object is incomplete. */
-    end(): { list: string; others: Record<string, unknown> } {
-      reading(() => tokenizer.end());
-      if (place !== 'end') throw notJson('it ends too early.');
-      if (list === null) throw notOneList(options, []);
-      if (problems.length > 0) throw new ValidationError(problems);
-      if (index === 0) fail([list], boundMessage('minItems', 1), 'minItems');
-      return { list, others: read_others };
-    },
-  };
+  #onName(name: unknown): Place {
+    const other = String(name);
+    this.#other = other;
+    const { others = [] } = this.#options;
+    const is_list = this.#lists.includes(other);
+    if (!is_list && !others.includes(other)) {
+      const allowed = [...this.#lists, ...others].join(', ');
+      this.#fail([other.slice(0, 200)], `unknown field; allowed: ${allowed}`, 'unexpected');
+    }
+    if (is_list ? this.#list === other : Object.hasOwn(this.#others, other))
+      this.#fail([other], 'is given more than once', 'repeated');
+    if (!is_list) return 'other colon';
+    if (this.#list !== null) throw notOneList(this.#options, [this.#list, other]);
+    this.#list = other;
+    return 'colon';
+  }
+
+  #onItem(token: TokenType, value: unknown): Place {
+    const loc = [this.#list!, this.#index++];
+    if (this.#index > this.#max_items) this.#fail([this.#list!], boundMessage('maxItems', this.#max_items), 'maxItems');
+    const is_object = this.#list === this.#options.with_refs?.field;
+    if (is_object && token === TokenType.LEFT_BRACE) return this.#onObject(token, value);
+    if (!is_object && token === TokenType.STRING) {
+      this.#takeText(loc, value as string, undefined);
+      return 'after item';
+    }
+    if (!isValue(token)) throw unexpectedToken(value);
+    const kind = is_object ? 'object' : 'string';
+    const wrong = { loc: ['body', ...loc], msg: `must be ${kind}`, type: `${kind}_type` };
+    const is_whole = isScalar(token) || token === TokenType.STRING;
+    this.#problems.push(isScalar(token) ? { ...wrong, value } : wrong);
+    if (!is_whole || this.#problems.length === MAX_PROBLEMS) throw new ValidationError(this.#problems);
+    return 'after item';
+  }
+
+  #onObject(token: TokenType, value: unknown): Place {
+    const loc = [this.#list!, this.#index - 1];
+    return this.#onValue(loc, token, value, 'item object', (whole) => {
+      const { url, ref, ...rest } = whole as { url?: unknown; ref?: unknown };
+      const [unknown] = Object.keys(rest);
+      if (unknown !== undefined)
+        this.#fail([...loc, unknown.slice(0, 200)], 'unknown field; allowed: url, ref', 'unexpected');
+      if (url === undefined) this.#fail([...loc, 'url'], 'is required', 'missing');
+      if (typeof url !== 'string') this.#fail([...loc, 'url'], 'must be string', 'string_type');
+      if (ref !== undefined && typeof ref !== 'string') this.#fail([...loc, 'ref'], 'must be string', 'string_type');
+      this.#takeText([...loc, 'url'], url as string, ref as string | undefined);
+      return 'after item';
+    });
+  }
+
+  #onOther(token: TokenType, value: unknown): Place {
+    return this.#onValue([this.#other], token, value, 'other', (whole) => {
+      this.#others[this.#other] = whole;
+      return 'after field';
+    });
+  }
+
+  /** Returns the place after the token of a value: `here` until the value ends, then what `ended` returns. */
+  #onValue(
+    loc: Problem['loc'],
+    token: TokenType,
+    value: unknown,
+    here: Place,
+    ended: (whole: unknown) => Place,
+  ): Place {
+    const reader = (this.#value ??= openJsonValueReader(here === 'other' ? MAX_OTHER_CHARS : MAX_ITEM_CHARS));
+    try {
+      if (!reader.take(token, value)) return here;
+    } catch (error) {
+      this.#fail(loc, (error as Error).message, 'maxLength');
+    }
+    this.#value = null;
+    return ended(reader.read());
+  }
+
+  #takeText(loc: Problem['loc'], text: string, ref: string | undefined): void {
+    if (text.length > this.#max_chars) this.#fail(loc, boundMessage('maxLength', this.#max_chars), 'maxLength');
+    const max_ref_chars = this.#options.with_refs?.max_ref_chars ?? 0;
+    if (ref !== undefined && (ref.length > max_ref_chars || ref === '')) {
+      const msg = `must have 1 to ${max_ref_chars} characters`;
+      this.#fail([...loc.slice(0, -1), 'ref'], msg, ref === '' ? 'minLength' : 'maxLength');
+    }
+    const problem = textProblem(text) ?? textProblem(ref ?? '');
+    if (problem) this.#fail(loc, problem.msg, problem.type);
+    const url = text.length > MAX_KEPT_CHARS ? text.slice(0, MAX_KEPT_CHARS) : text;
+    if (this.#problems.length === 0) this.#take(ref === undefined ? url : { url, ref });
+  }
+
+  #fail(loc: Problem['loc'], msg: string, type: string): never {
+    throw new ValidationError([...this.#problems, { loc: ['body', ...loc], msg, type }]);
+  }
 }
 
 const isScalar = (token: TokenType) =>

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { textOf } from '../../../../commands/jobs/intake.ts';
 import { PUBLIC } from '../../../../http/apis/public.ts';
 import { HttpError } from '../../../../http/frame/errors.ts';
-import { openStringListReader } from '../../../../http/frame/input/string-list.ts';
+import { StringListReader } from '../../../../http/frame/input/string-list.ts';
 import { listBody } from '../../../../http/frame/request-bodies.ts';
 import { type Route, routeOf } from '../../../../http/frame/route.ts';
 import { type Sample, startSample, until } from '../../sample-app.ts';
@@ -163,7 +163,7 @@ test('the reader reads any strings in any chunks as JSON.parse does', (t) => {
     fc.property(strings, fc.array(fc.nat(30), { minLength: 1, maxLength: 20 }), (values, sizes) => {
       const bytes = Buffer.from(JSON.stringify({ urls: values }, null, 1));
       const read: string[] = [];
-      const reader = openStringListReader({ field: 'urls' }, (value) => read.push(textOf(value)));
+      const reader = new StringListReader({ field: 'urls' }, (value) => read.push(textOf(value)));
       for (let at = 0, n = 0; at < bytes.length; n++) {
         const size = sizes[n % sizes.length]! + 1;
         reader.write(bytes.subarray(at, at + size));
@@ -177,7 +177,7 @@ test('the reader reads any strings in any chunks as JSON.parse does', (t) => {
 
 function readWhole(text: string): string[] | null {
   const read: string[] = [];
-  const reader = openStringListReader({ field: 'urls' }, (value) => read.push(textOf(value)));
+  const reader = new StringListReader({ field: 'urls' }, (value) => read.push(textOf(value)));
   try {
     reader.write(Buffer.from(text));
     reader.end();
@@ -248,7 +248,7 @@ test('the reader takes a broken text exactly when JSON.parse and the schema take
 
 test('the reader refuses a string beyond any URL before its end comes', (t) => {
   const taken: string[] = [];
-  const reader = openStringListReader({ field: 'urls' }, (value) => void taken.push(textOf(value)));
+  const reader = new StringListReader({ field: 'urls' }, (value) => void taken.push(textOf(value)));
   reader.write(Buffer.from(`{"urls":["${'x'.repeat(900_000)}","${'x'.repeat(900_000)}",`));
   t.is(taken.length, 2);
   const error = t.throws(() => reader.write(Buffer.from(`"${'x'.repeat(1_200_000)}`)), { instanceOf: HttpError });
