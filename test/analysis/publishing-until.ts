@@ -3,7 +3,7 @@
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openCopy } from '../../analysis/copy.ts';
 import { publishToPostgres } from '../../analysis/postgres-copy.ts';
-import { publishToBucket } from '../../cli/ops/copy-places.ts';
+import { publishToBucket } from '../../cli/ops/bucket-copy.ts';
 import { type BlobBucket, parseBlobUrl } from '../../settings/blob-url.ts';
 
 type Arguments = [path: string, file: string, place: string, folder: string, step: string, signal?: string];
