@@ -18,11 +18,11 @@ export const FOLDERS = {
   // Exported ledgers and backups are files of events too.
   analysis: ['events', 'audit/export-file.ts', 'audit/ledger-audit.ts', 'backups'],
   // The vocabulary: a read model says what happened in the same words.
-  readmodels: ['events', 'time/event-loop.ts'],
+  readmodels: ['events', 'time/event-loop.ts', 'time/units.ts'],
   examples: [],
   // Packages of their own, for programs elsewhere.
   clients: [],
-  commands: ['events', 'audit'],
+  commands: ['events', 'audit', 'time/units.ts'],
   // The port of stored files, which keeps backups too, the id of the log, and a set that holds the names of deleted streams in little memory.
   backups: [
     'events',
@@ -39,7 +39,10 @@ export const FOLDERS = {
     ...['checkers/queue.ts', 'checkers/work.ts', 'checkers/partitions.ts'],
   ],
   checkers: ['events', 'commands', 'time', 'net'],
-  http: ['events', 'audit', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings', 'time/event-loop.ts'],
+  http: [
+    ...['events', 'audit', 'commands', 'readmodels', 'intake', 'roles', 'net', 'settings'],
+    ...['time/event-loop.ts', 'time/units.ts'],
+  ],
   adapters: [], // and the port that each implements: see PORTS
   // It puts everything together: the only folder that picks adapters.
   service: 'any',

@@ -15,13 +15,13 @@ import { paywallProjection } from '../projections/growth/paywall.ts';
 import { revenueProjection } from '../projections/growth/revenue.ts';
 import { usersProjection } from '../projections/users/users.ts';
 import type { Documents } from '../readmodels/documents.ts';
-import { DAY_MS } from '../readmodels/growth/calendar.ts';
 import { cohorts, growthCounts, userActivity } from '../readmodels/growth/growth.ts';
 import { growthNotes } from '../readmodels/growth/growth-notes.ts';
 import { paywallCounts, paywallUsers } from '../readmodels/growth/paywall.ts';
 import { revenueCounts } from '../readmodels/growth/revenue.ts';
 import { users } from '../readmodels/users/users.ts';
 import { openRandom, type Random } from '../test/torture/random.ts';
+import { DAY_MS } from '../time/units.ts';
 import { median } from './loopback-urls.ts';
 
 interface Size {

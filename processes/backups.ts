@@ -16,6 +16,7 @@ import {
   backups as backupDocuments,
 } from '../readmodels/operations/backups.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
+import { DAY_MS } from '../time/units.ts';
 import { passOnMoves } from './passes.ts';
 import type { Removals } from './removals.ts';
 
@@ -24,7 +25,6 @@ const PROGRESS_MS = 1_000;
 /** A backup that was begun so often, and each time ended with its process, fails. */
 const MAX_ATTEMPTS = 3;
 const AT_ONCE = 100;
-const DAY_MS = 24 * 3_600_000;
 const MAX_MESSAGE_CHARS = 300;
 
 /** Completed backups beyond these are removed, the oldest first; the newest one always stays. */

@@ -14,9 +14,9 @@ import {
   thresholdOf,
 } from '../readmodels/billing/credit-notices.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
+import { DAY_MS } from '../time/units.ts';
 import { type AnyManager, Later, processManager } from './process-manager.ts';
 
-const DAY_MS = 24 * 3_600_000;
 /** A balance that fell before is no news: also after an outage, and of the time before the service wrote such mails. */
 const NEWS_MS = 3 * DAY_MS;
 /** The read model may be behind the log for so long, before it is looked at again. */

@@ -6,13 +6,13 @@ import { jobs } from '../readmodels/jobs/jobs.ts';
 import { purges } from '../readmodels/jobs/purges.ts';
 import type { ReadModels } from '../readmodels/read-models.ts';
 import { jobDomains, jobResponseTimes, jobStats, noStats, summaryOf } from '../readmodels/results/stats.ts';
+import { DAY_MS } from '../time/units.ts';
 import { type AnyManager, processManager } from './process-manager.ts';
 import { firstOthers, type PutOff } from './put-off.ts';
 
 /** Jobs in one pass. While so many purges are under way, those that fail not counted, no further results expire, so that a user's deletion waits for few. */
 const AT_ONCE = 100;
 const EVERY_MS = 60_000;
-const DAY_MS = 24 * 3_600_000;
 
 export interface RetentionOptions {
   readmodels: Pick<ReadModels, 'collection'>;

@@ -1,9 +1,6 @@
 // The process managers by name: what stands still while one fails, in words for operators, and for how long its work may wait. Readiness,
 // administration, metrics, alerts and the runbook take it from here.
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time/units.ts';
 
 interface ManagerFacts {
   /** Completes "it fails: …". */

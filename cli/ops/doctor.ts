@@ -9,6 +9,7 @@ import { RENEWED_BEFORE_MS } from '../../roles/certificates.ts';
 import { troubleOf } from '../../roles/managers.ts';
 import { certificatesOf, diskOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
 import { readConfig } from '../../settings/config.ts';
+import { HOUR_MS } from '../../time/units.ts';
 import { closing } from '../closing.ts';
 import { type Command, count, EXIT, printable } from './command.ts';
 import { liveReading, openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
@@ -25,7 +26,6 @@ export interface Finding {
 const HEARTBEATS_MS = 2_500;
 const ROLES = ['http', 'projector', 'processes', 'checker'] as const;
 const CLOCK_MS = 5_000;
-const HOUR_MS = 3_600_000;
 const BACKUP_OLD_MS = 48 * HOUR_MS;
 const MAIL_LATE_MS = 2 * HOUR_MS;
 const DISK_SHARE = 0.1;

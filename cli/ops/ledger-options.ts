@@ -11,6 +11,7 @@ import { keptHead } from '../../audit/heads.ts';
 import { AUDITED } from '../../audit/ledger-audit.ts';
 import { isVerifier, notesIn } from '../../audit/signed-note.ts';
 import { type AsOf, type LedgerSource, type SignedHead, sourceOfLog } from '../../audit/source.ts';
+import { DAY_MS, MINUTE_MS } from '../../time/units.ts';
 import { type Option, type Run, UsageError } from './command.ts';
 import { openWrittenLog } from './open-log.ts';
 
@@ -22,7 +23,6 @@ export const AS_OF: Option = {
 };
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const DAY_MS = 86_400_000;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 /** A position of the embedded log, whose leading zeros may be left out; the next one is EventStoreDB's. */
 const ROWID = /^\d{1,16}$/;
@@ -56,7 +56,6 @@ export const GRACE: Option = {
   value: 'MINUTES',
   means: 'how long the service may take for a refund, a release or a grant before its lack is a violation (120)',
 };
-const MINUTE_MS = 60_000;
 
 export function graceOf({ values: { grace } }: Pick<Run, 'values'>): number | undefined {
   if (grace === undefined) return undefined;

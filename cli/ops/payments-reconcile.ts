@@ -10,6 +10,7 @@ import { openLogger } from '../../service/logger.ts';
 import { openChargingProvider } from '../../service/open-payments.ts';
 import { openStores } from '../../service/stores.ts';
 import { readConfig } from '../../settings/config.ts';
+import { DAY_MS } from '../../time/units.ts';
 import { closing } from '../closing.ts';
 import { assertUsedLog } from '../used-log.ts';
 import { type Command, count, EXIT, type Run, UsageError } from './command.ts';
@@ -18,7 +19,6 @@ import { pointOf } from './ledger-options.ts';
 const OPENING_MS = 30_000;
 /** The provider forgets older events. */
 const KEPT_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 interface Reconciled {
   /** Events of the provider. */

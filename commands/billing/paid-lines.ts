@@ -1,6 +1,7 @@
 // What the lines of a paid invoice amount to: the credits that they pay, and what the plan costs a month from then on. Credits follow the
 // money: a line that pays half of a price pays half of its credits. No period is computed here: the provider states them.
 import type { BillingInterval, PlanName } from '../../events/subscription.ts';
+import { DAY_MS } from '../../time/units.ts';
 import { creditsOf, MONTHS, PLANS } from './plans.ts';
 
 /** A line of an invoice: a plan for a period, or for the rest of one. */
@@ -47,7 +48,6 @@ const lengthOf = ({ period_start, period_end }: Pick<PaidLine, 'period_start' | 
   Date.parse(period_end) - Date.parse(period_start);
 const periodOf = ({ start, end }: NonNullable<PaidLine['whole_period']>) => ({ period_start: start, period_end: end });
 
-const DAY_MS = 86_400_000;
 /** The days that a month or a year may have. */
 const DAYS: Readonly<Record<BillingInterval, readonly number[]>> = { month: [28, 29, 30, 31], year: [365, 366] };
 

@@ -4,6 +4,7 @@ import type { EventStore } from '../../events/event-store.ts';
 import type { SignupBonusClaimed, SignupBonusesEvent } from '../../events/signup-bonus.ts';
 import { signupBonusesStream } from '../../events/streams.ts';
 import type { WithheldReason } from '../../events/user.ts';
+import { DAY_MS } from '../../time/units.ts';
 import { type CommandContext, type Decision, evolveBy, openAggregate } from '../aggregate.ts';
 import type { Loaded } from '../stream-states.ts';
 
@@ -11,7 +12,6 @@ import type { Loaded } from '../stream-states.ts';
 export const BONUSES_A_DAY = 3;
 /** Those of a whole /48, in which one customer may pick addresses at will; fingerprints repeat there. */
 export const SITE_BONUSES_A_DAY = 12;
-const DAY_MS = 24 * 3_600_000;
 
 /** The newest claims, in order. */
 export type Claims = readonly SignupBonusClaimed[];

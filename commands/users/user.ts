@@ -10,6 +10,7 @@ import {
   type UserEvent,
   type WithheldReason,
 } from '../../events/user.ts';
+import { DAY_MS } from '../../time/units.ts';
 import { type Aggregate, type CommandContext, type Decision, evolveBy, openAggregate } from '../aggregate.ts';
 
 export interface User {
@@ -152,7 +153,6 @@ export function report(user: Readonly<User>, given: IdentityReport): Decision<Us
 
 /** The log takes this many changes of a user's fingerprint in 24 hours. */
 export const FINGERPRINTS_A_DAY = 20;
-const DAY_MS = 24 * 3_600_000;
 
 /** Records a fingerprint that differs from the last one. `now`: milliseconds since the epoch. */
 export function recordFingerprint(user: Readonly<User>, given: Fingerprint, now: number): Decision<UserEvent> {

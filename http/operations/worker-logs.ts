@@ -8,6 +8,7 @@ import { parseDomain } from '../../intake/domain.ts';
 import type { LogFilter } from '../../readmodels/operations/log-follower.ts';
 import { openWorkerLog, workerLogLimits } from '../../readmodels/operations/worker-log.ts';
 import { results } from '../../readmodels/results/results.ts';
+import { HOUR_MS } from '../../time/units.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { HttpError, ValidationError } from '../frame/errors.ts';
 import { anError, routeOf } from '../frame/route.ts';
@@ -55,7 +56,6 @@ const route = routeOf<Deps>(GATEWAY, 'worker-logs');
 
 const MAX_DOMAINS = 500;
 const MAX_HOURS = 744;
-const HOUR_MS = 3_600_000;
 
 const MEANING =
   'An entry is one attempt at a URL: the last one, whose outcome is the result, and each one before it that was made again. Requests that ' +

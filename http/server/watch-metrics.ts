@@ -16,6 +16,7 @@ import {
   type RoleWatch,
   workOf,
 } from '../../roles/role-signs.ts';
+import { DAY_MS } from '../../time/units.ts';
 import { openCounter, openGauge, type Values } from '../frame/metrics.ts';
 import type { Followers } from './followers.ts';
 import type { Readiness } from './readiness.ts';
@@ -32,7 +33,6 @@ export interface WatchMetricsOptions {
   now?: () => number;
 }
 
-const DAY_MS = 86_400_000;
 /** A store gets this long for an answer. */
 const ANSWER_MS = 1_500;
 /** Scrapes within this time share one answer, however many there are. */

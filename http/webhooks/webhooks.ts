@@ -12,6 +12,7 @@ import { Nullable, Type } from '../../events/schema.ts';
 import { DISABLED_REASONS, WEBHOOK_EVENT_TYPES } from '../../events/webhook.ts';
 import { NEWEST_FIRST, pageOf } from '../../readmodels/pages.ts';
 import { type WebhookEndpointDocument, webhookEndpoints } from '../../readmodels/webhooks.ts';
+import { DAY_S } from '../../time/units.ts';
 import { GATEWAY } from '../apis/gateway.ts';
 import { PUBLIC } from '../apis/public.ts';
 import { accepted, HttpError, refusedWith, ValidationError } from '../frame/errors.ts';
@@ -231,7 +232,6 @@ const enable = route({
   },
 });
 
-const DAY_S = 86_400;
 const MAX_OVERLAP_S = 7 * DAY_S;
 
 const rotate = route({

@@ -1,5 +1,5 @@
 // Days and months in UTC, and the periods over which administrators ask for figures. A day is written `2026-01-31`, a month `2026-01`.
-export const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../time/units.ts';
 export const PERIODS = ['7d', '30d', '90d', '12m', 'all'] as const;
 export type Period = (typeof PERIODS)[number];
 

@@ -1,5 +1,7 @@
 // Searches the worker log. A process that is asked for it keeps the columns of all segments in memory, 26 to 46 bytes an entry, and reads
 // what has changed since: so that any filter, total and page of a million entries takes milliseconds, on either store.
+
+import { DAY_MS, HOUR_MS } from '../../time/units.ts';
 import type { Page, Paging } from '../pages.ts';
 import { groupHolds } from '../results/results.ts';
 import { type LogFilter, LogFollower, passes, type WorkerLogLimits, type WorkerLogReadModels } from './log-follower.ts';
@@ -24,10 +26,9 @@ export interface WorkerLogSettings {
 }
 export const workerLogLimits = ({ worker_log_entries, worker_log_days }: WorkerLogSettings): WorkerLogLimits => ({
   max_entries: worker_log_entries,
-  max_age_ms: worker_log_days * 86_400_000,
+  max_age_ms: worker_log_days * DAY_MS,
 });
 
-const HOUR_MS = 3_600_000;
 export function openWorkerLog(
   readmodels: WorkerLogReadModels,
   limits: WorkerLogLimits,

@@ -1,4 +1,5 @@
-// Asks the service. Operations are written as its documents write them; their types come from the OpenAPI document.
+// Asks the service: once, or for as long as a component shows the answer. Operations are written as its documents write them; their types come
+// from the OpenAPI document.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { SERVICE } from '../app/address.ts';
@@ -141,7 +142,7 @@ function noAnswer(cause: unknown): never {
   throw new ApiError('The service cannot be reached.', { status: 0, code: 'unreachable' });
 }
 
-// An answer of the service as a component shows it: it waits, it has a value, it failed, or its value is no longer current.
+/** An answer as a component shows it: it waits, it has a value, it failed, or its value is no longer current. */
 export interface Answer<Value> {
   /** The last value: it stays while a newer one is asked for. Undefined before the first. */
   value: Value | undefined;
@@ -203,10 +204,8 @@ export function useAnswer<Name extends Operation>(
   return { ...answer, again };
 }
 
-// Keeps an answer current: it is asked for again some time after each answer. A failure is tried again by `useAnswer` itself.
-
 /**
- * Null asks no more.
+ * Keeps an answer current: it is asked for again some time after each answer. A failure is tried again by `useAnswer` itself. Null asks no more.
  * @example useEvery(2000, services)
  */
 export function useEvery(wait_ms: number | null, { again, is_waiting, error }: Answer<unknown>): void {

@@ -2,14 +2,12 @@
 // Decision 17 says why.
 import { LRUCache } from 'lru-cache';
 import { isTestUser } from '../../../events/test-user.ts';
+import { DAY_S, MINUTE_S } from '../../../time/units.ts';
 import type { Api } from '../api.ts';
 import { HttpError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 import { holdersOf } from './address-shares.ts';
 import type { RateCounter, RateCounters } from './rate-counters.ts';
-
-const MINUTE_S = 60;
-const DAY_S = 86_400;
 
 interface Limit {
   counter: RateCounter;

@@ -1,11 +1,10 @@
 // The limit of one route: so many requests a minute of one caller, over all processes where they share counters. Decision 125 says why.
 
+import { MINUTE_S } from '../../../time/units.ts';
 import type { ErrorSpec } from '../route.ts';
 import { holdersOf } from './address-shares.ts';
 import type { RateCounters } from './rate-counters.ts';
 import { rateLimited } from './rate-limits.ts';
-
-const MINUTE_S = 60;
 
 export type RequestLimit = ReturnType<typeof openRequestLimit>;
 
