@@ -72,7 +72,8 @@ class Holding {
   readonly #work: Work = {
     done: () => {
       this.#passes_fail = false;
-      if (this.#isAble()) this.#say('working');
+      // A pass may end after the lease was given up.
+      if (this.#is_holder && this.#isAble()) this.#say('working');
     },
     failed: (reason) => {
       this.#passes_fail = true;

@@ -95,12 +95,16 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
   await whileHeld(options.leases, leaseOf(follower), options.signal, run, { unable, say, logger });
 }
 
-/** `committed` is called after each transaction, and once a second without one. */
+/**
+ * `committed` is called after each transaction. Once the read models have reached the end that the log had when this began, it is called each
+ * second too: before that, a round without a transaction says nothing of the live run.
+ */
 async function project(options: ProjectorOptions, committed: () => void): Promise<void> {
   const { log, documents, projections, logger, monotonic = () => performance.now() } = options;
   const { name, spacing_ms } = options.follower ?? THE_PROJECTOR;
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
+  const end = await log.head();
   const fence = await openFence(documents, signal, { follower: name, committed });
   const types = [...new Set([...projections.flatMap((projection) => projection.types), DISCARDING])];
   await adoptLog({ ...options, fence, types });
@@ -123,7 +127,7 @@ async function project(options: ProjectorOptions, committed: () => void): Promis
   const advanced = () => options.advanced?.(fence.state.checkpoint, is_building || fence.state.catching_up_to !== null);
   async function endRound(): Promise<void> {
     is_building = false;
-    committed();
+    if (fence.state.checkpoint >= end) committed();
     advanced();
     if (monotonic() - opened_at >= INDEXES_LOOK_MS) {
       await unfitGenerations(options, fence);

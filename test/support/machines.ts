@@ -12,8 +12,9 @@ import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventst
 import { withCodec } from '../../events/codec.ts';
 import { openPersonalKeys } from '../../events/personal-keys.ts';
 import { PROJECTOR, type ProjectorState, projectorStates } from '../../readmodels/projection-state.ts';
-import type { RoleSign } from '../../roles/role-signs.ts';
+import type { HandedOut, RoleSign } from '../../roles/role-signs.ts';
 import type { Role } from '../../settings/config.ts';
+import { openRoads } from '../torture/roads.ts';
 import { startServers, type TorturedServer } from '../torture/servers.ts';
 import { type Supervised, supervise } from '../torture/supervised.ts';
 import { until } from './behind.ts';
@@ -24,9 +25,11 @@ import { type Ended, runProgram } from './run-program.ts';
 import { openTestClient, type TestClient } from './service.ts';
 import { openSite } from './sites.ts';
 import { silent } from './stores.ts';
+import type { TcpProxy } from './tcp-proxy.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const OWN_MACHINE = new URL('./own-machine.ts', import.meta.url).href;
+const NAMES = new URL('../torture/names.ts', import.meta.url).href;
 const PERSONAL_DATA_KEY = 'p'.repeat(32);
 const AUDIENCE = 'url-checker';
 
@@ -40,6 +43,10 @@ export interface Machine {
 export interface Machines {
   machines: readonly Machine[];
   servers: Readonly<Record<'mongodb' | 'nats' | 'eventstore', TorturedServer>>;
+  /** The machine's own way to a server. */
+  roadOf(machine: Machine, server: TorturedServer): TcpProxy;
+  /** NATS loses all that it has, and is started again. */
+  emptyQueue(): Promise<void>;
   /** How processes ended that nobody had asked to. */
   ended_by_themselves: readonly string[];
   of(role: Role): Machine[];
@@ -51,6 +58,8 @@ export interface Machines {
   active(role: Role): Promise<Machine | null>;
   /** The position up to which the documents have the log, and the number of projectors so far. */
   projected(): Promise<Pick<ProjectorState, 'checkpoint' | 'epoch'>>;
+  /** The work that the processes have handed out; null while they say nothing of it. */
+  handedOut(): Promise<HandedOut | null>;
   /** The operators' program over the same log. */
   ops(...args: string[]): Promise<Ended>;
   /** Asserts, once all machines have stopped, that the documents equal a replay and that the ledger adds up. */
@@ -67,13 +76,22 @@ export async function startMachines(
   const endedByItself = (how: string) => void ended_by_themselves.push(how);
   const servers = await startServers(folder, findNatsServer(), endedByItself);
   const issuer = await startIssuer();
-  const mongodbOf = (port: number) => `mongodb://127.0.0.1:${port}/machines?directConnection=true`;
+  const mongodbAt = (at: string) => `mongodb://${at}/machines?directConnection=true`;
+  const mongodbOf = (port: number) => mongodbAt(`127.0.0.1:${port}`);
+  // Through the proxies, which cut a server off from all.
+  const behind = Object.values(servers).map((server) => ({ ...server, port: server.proxy.port }));
+  const roads = await openRoads(behind, roles.length, join(folder, 'names'));
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '', TMPDIR = tmpdir() } = process.env;
   const shared = {
-    ...{ PATH, HOME, NODE_COMPILE_CACHE, TMPDIR, NODE_NO_WARNINGS: '1', NODE_OPTIONS: `--import ${OWN_MACHINE}` },
-    EVENTSTORE_URL: `esdb://127.0.0.1:${servers.eventstore.proxy.port}?tls=false`,
-    MONGODB_URL: mongodbOf(servers.mongodb.proxy.port),
-    NATS_URL: `nats://127.0.0.1:${servers.nats.proxy.port}`,
+    ...{
+      PATH,
+      HOME,
+      NODE_COMPILE_CACHE,
+      TMPDIR,
+      NODE_NO_WARNINGS: '1',
+      NODE_OPTIONS: `--import ${OWN_MACHINE} --import ${NAMES}`,
+    },
+    NAMES_FILE: roads.file,
     BLOB_URL: `file://${join(folder, 'blobs')}`,
     ...{ IDENTITY_JWKS_URL: issuer.jwks_url, IDENTITY_ISSUER: issuer.url, IDENTITY_AUDIENCE: AUDIENCE },
     ...{ LINK_SIGNING_KEY: 'l'.repeat(32), WEBHOOK_SIGNING_KEY: 'w'.repeat(32), LEDGER_SIGNING_KEY: 'h'.repeat(32) },
@@ -87,8 +105,13 @@ export async function startMachines(
     const port = role === 'http' ? await freePort() : null;
     const own = { ROLES: role, MACHINE: name, DATA_DIR: join(folder, name), PORT: String(port ?? 0) };
     await mkdir(own.DATA_DIR);
+    const stores = {
+      EVENTSTORE_URL: `esdb://${roads.at(servers.eventstore.name, n)}?tls=false`,
+      MONGODB_URL: mongodbAt(roads.at(servers.mongodb.name, n)),
+      NATS_URL: `nats://${roads.at(servers.nats.name, n)}`,
+    };
     const log_file = join(folder, `${name}.log`);
-    const run = { name, command: process.execPath, args: [MAIN], env: { ...shared, ...own }, log_file };
+    const run = { name, command: process.execPath, args: [MAIN], env: { ...shared, ...stores, ...own }, log_file };
     const program = supervise(run, endedByItself);
     machines.push({ role, program, url: port === null ? null : `http://127.0.0.1:${port}` });
   }
@@ -101,6 +124,11 @@ export async function startMachines(
   return {
     machines,
     servers,
+    roadOf: (machine, { name }) => roads.of(name)[machines.indexOf(machine)]!,
+    async emptyQueue() {
+      const store = join(folder, 'nats', 'jetstream');
+      await servers.nats.program.kill(0, () => rm(store, { recursive: true, force: true }));
+    },
     ended_by_themselves,
     of: (role) => machines.filter((machine) => machine.role === role),
     async clientsOf(user_id) {
@@ -122,7 +150,14 @@ export async function startMachines(
       const { checkpoint, epoch } = (await states.findOne({ _id: PROJECTOR }))!;
       return { checkpoint, epoch };
     },
-    ops: (...args) => runProgram('ops', args, { EVENTSTORE_URL: shared.EVENTSTORE_URL, PERSONAL_DATA_KEY }),
+    async handedOut() {
+      return (await signs.findOne({ role: 'processes', state: 'working' }))?.work ?? null;
+    },
+    ops: (...args) =>
+      runProgram('ops', args, {
+        EVENTSTORE_URL: `esdb://127.0.0.1:${servers.eventstore.proxy.port}?tls=false`,
+        PERSONAL_DATA_KEY,
+      }),
     async assertExact(t) {
       const store = await openStore();
       const log = withCodec(store, openPersonalKeys(store, Buffer.from(PERSONAL_DATA_KEY)));
@@ -134,6 +169,7 @@ export async function startMachines(
     async close() {
       for (const { program } of machines) program.end();
       await client.close();
+      await roads.close();
       for (const { proxy, program } of Object.values(servers)) {
         await proxy.cut();
         program.end();
