@@ -48,6 +48,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
       }
     },
     head: () => store.head(),
+    ...(store.size && { size: store.size.bind(store) }),
     async deleteStream(stream) {
       await store.deleteStream(stream);
       keys.forget(stream);

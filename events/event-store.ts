@@ -61,6 +61,15 @@ export interface SubscriptionBatch {
   position: Position;
 }
 
+export interface LogSize {
+  /** Of the embedded log, what its file holds; of a server, all that was ever written to it, which a scavenge does not lower. */
+  bytes: number;
+  /** Events that were ever appended; null where the store does not count them. */
+  events: number | null;
+  /** The store takes no more bytes than these, however large its disk is. */
+  limit_bytes: number;
+}
+
 export interface EventStore {
   /**
    * Appends all events or none, at exactly the expected revision; at least one event, at most `MAX_APPEND_EVENTS`. A retry
@@ -93,6 +102,9 @@ export interface EventStore {
 
   /** The position of the last event or deletion, or `BEGINNING`. It never moves back, also when the last stream is deleted. */
   head(): Promise<Position>;
+
+  /** How large the log is. A log of tests may have no `size`. */
+  size?(): Promise<LogSize>;
 
   /** Deletes a stream and its events for good. A later append to it is a conflict with `actual` 'no_stream'. */
   deleteStream(stream: string): Promise<void>;

@@ -24,6 +24,7 @@ export const withTraces = (log: EventStore): EventStore => ({
   readAll: (options) => log.readAll(options),
   subscribe: (options) => log.subscribe(options),
   head: () => log.head(),
+  ...(log.size && { size: log.size.bind(log) }),
   deleteStream: (stream) => log.deleteStream(stream),
   close: () => log.close(),
 });

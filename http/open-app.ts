@@ -144,7 +144,9 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     event_log: config.eventstore_url ? 'eventstoredb' : 'sqlite',
     documents: config.mongodb_url ? 'mongodb' : 'sqlite',
   };
-  const { roles, ...readiness } = openWatch(stores, readmodels, { registry, kinds });
+  const { roles, ...readiness } = openWatch(stores, readmodels, {
+    ...{ registry, kinds, log_max_mb: config.event_log_max_mb },
+  });
   const jobWatch = openJobWatch({
     jobs: job_documents,
     position: readmodels.position,
@@ -269,11 +271,18 @@ function publicPlace({ public_url }: Pick<Config, 'public_url'>) {
 
 /** Opens the application of a process without the http role: the probes alone. */
 export async function openProbes(
+  { event_log_max_mb: log_max_mb }: Pick<Config, 'event_log_max_mb'>,
   { stores, registry }: { stores: Omit<OpeningParts['stores'], 'blobs'>; registry: Registry },
   logger: Logger,
 ): Promise<OpenedApp> {
   const maintenance = await openMaintenance(openMaintenanceMode(stores.log), { registry, logger });
-  const { checks: readiness, advisory, close } = openWatch(stores, openReadModels(stores.documents), { registry });
+  const {
+    checks: readiness,
+    advisory,
+    close,
+  } = openWatch(stores, openReadModels(stores.documents), {
+    ...{ registry, log_max_mb },
+  });
   const options = { log: logger, registry, readiness, advisory, maintenance };
   return {
     app: null,

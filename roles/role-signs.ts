@@ -1,12 +1,12 @@
 // Heartbeats: each running role raises a count in its document. A watcher tells by its own monotonic clock whether the count
 // moves; no wall clock is compared with another.
 import { randomUUID } from 'node:crypto';
-import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Collection, CollectionSpec, Document, Documents } from '../readmodels/documents.ts';
 import { pause } from '../time/pause.ts';
 import type { CertificateSign } from './certificates.ts';
 import type { DependencyState } from './dependencies.ts';
+import { type DiskSign, diskOf, watchDisk } from './disk.ts';
 import type { RoleState } from './holding.ts';
 import type { ManagerSign } from './managers.ts';
 import { VERSION } from './version.ts';
@@ -40,11 +40,6 @@ export interface RoleSign extends Document {
   certificates?: CertificateSign[];
   /** What the continuous audit of the ledger knows; null for a role that runs none. */
   ledger_audit?: LedgerAuditSign | null;
-}
-
-export interface DiskSign {
-  free_bytes: number;
-  size_bytes: number;
 }
 
 export interface LedgerAuditSign {
@@ -112,6 +107,8 @@ export interface GivingOptions {
   certificates?: () => CertificateSign[];
   /** The role's DATA_DIR. */
   data_dir?: string;
+  /** Default: looks at `data_dir`. */
+  disk?: () => Promise<DiskSign | null>;
   every_ms?: number;
 }
 
@@ -119,6 +116,7 @@ export interface GivingOptions {
 export function giveRoleSigns(options: GivingOptions) {
   const { documents, role, askQueue, every_ms = SIGN_MS } = options;
   const began = performance.now();
+  const { disk = watchDisk(() => diskOf(options.data_dir)) } = options;
   let handed_out: (() => WorkSign) | null = null;
   let managers: (() => ManagerSign[]) | null = null;
   let audit: (() => LedgerAuditSign | null) | null = null;
@@ -145,7 +143,7 @@ export function giveRoleSigns(options: GivingOptions) {
       try {
         signs ??= await documents.collection(roleSigns);
         count += 1;
-        const found = { ...known, clock_ms: Date.now(), disk: await diskOf(options.data_dir) };
+        const found = { ...known, clock_ms: Date.now(), disk: await disk() };
         // A question may wait for a queue that is away for as long as that is.
         const hangs = found.dependencies.some(({ name, status }) => name === 'queue' && status === 'away');
         const answers = hangs && queue_answers !== null ? false : queue_answers;
@@ -202,15 +200,6 @@ export function giveRoleSigns(options: GivingOptions) {
 const SEEN_LATE_MS = 2_000;
 const apartOf = ({ clock_ms }: RoleSign, now_ms: number) =>
   clock_ms === undefined ? 0 : Math.max(0, Math.abs(clock_ms - now_ms) - SEEN_LATE_MS);
-
-/** Null for no folder, or one that cannot be read. */
-export async function diskOf(folder: string | undefined): Promise<DiskSign | null> {
-  if (folder === undefined) return null;
-  return statfs(folder).then(
-    ({ bavail, blocks, bsize }) => ({ free_bytes: bavail * bsize, size_bytes: blocks * bsize }),
-    () => null,
-  );
-}
 
 export type RoleWatch = ReturnType<typeof openRoleWatch>;
 

@@ -27,7 +27,7 @@ export function openHttp(config: Config, logger: Logger, own: Own, opening: Open
     const close = async () => void (await Promise.allSettled([stores.close(), blobs?.close()]));
     try {
       if (opening.of !== 'http') {
-        const opened = await openProbes({ ...own, stores }, logger);
+        const opened = await openProbes(config, { ...own, stores }, logger);
         return { ...opened, close: () => opened.close().then(close) };
       }
       const keys = await openKeys(config);

@@ -78,6 +78,11 @@ export const SETTINGS = {
     'kurrentdb',
     'kurrentdb+discover',
   ]),
+  EVENT_LOG_MAX_MB: amount(
+    1,
+    100_000_000,
+    "The megabytes that the event log may have, by its server's disk or by the plan of who hosts it; unset: what its store can hold. Metrics, an alert and the doctor measure the log by it.",
+  ),
   EVENTSTORE_CA_FILE: file(caOf('EventStoreDB')),
   EVENTSTORE_CERT_FILE: file(certificateFor('EventStoreDB')),
   EVENTSTORE_KEY_FILE: file(KEY_OF_IT),

@@ -1,13 +1,16 @@
 // `doctor`: looks at everything once, and says in sentences what is wrong and what to do. It sees every process by its heartbeats, wherever it runs.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LogSize } from '../../events/event-store.ts';
+import { isLarge, limitedTo } from '../../events/log-size.ts';
 import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import { mails } from '../../readmodels/mails.ts';
 import { backupRehearsals, backups, REHEARSED_WITHIN_MS } from '../../readmodels/operations/backups.ts';
 import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { RENEWED_BEFORE_MS } from '../../roles/certificates.ts';
+import { diskOf } from '../../roles/disk.ts';
 import { troubleOf } from '../../roles/managers.ts';
-import { certificatesOf, diskOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
+import { certificatesOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
 import { readConfig } from '../../settings/config.ts';
 import { HOUR_MS } from '../../time/units.ts';
 import { closing } from '../closing.ts';
@@ -29,6 +32,7 @@ const CLOCK_MS = 5_000;
 const BACKUP_OLD_MS = 48 * HOUR_MS;
 const MAIL_LATE_MS = 2 * HOUR_MS;
 const DISK_SHARE = 0.1;
+const SOON_HOURS = 24;
 const MANY = 1_000;
 
 export const doctor: Command = {
@@ -36,11 +40,12 @@ export const doctor: Command = {
   options: {},
   async run(run) {
     const findings: Finding[] = [];
-    const { data_dir } = readConfig(run.env);
+    const { data_dir, event_log_max_mb } = readConfig(run.env);
     findings.push(...diskFindings('this machine', await diskOf(data_dir)));
     try {
       const { log } = await openLogToRead(run);
-      await log.close();
+      await using _ = closing(log);
+      findings.push(...sizeFindings(limitedTo(await log.size!(), event_log_max_mb)));
     } catch (error) {
       findings.push(awayFinding('the event log', error));
     }
@@ -113,13 +118,30 @@ function machineFindings({ role, machine, clock_ms, disk }: RoleSign): Finding[]
   return found;
 }
 
+const inUnits = (bytes: number) => (bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`);
+
 function diskFindings(whose: string, disk: RoleSign['disk']): Finding[] {
-  if (!disk || disk.free_bytes >= disk.size_bytes * DISK_SHARE) return [];
+  if (!disk) return [];
+  const { free_bytes, size_bytes, hours_left = null } = disk;
+  const is_soon = hours_left !== null && hours_left < SOON_HOURS;
+  if (free_bytes >= size_bytes * DISK_SHARE && !is_soon) return [];
+  const soon = is_soon ? `, and is full in ${count(Math.floor(hours_left), 'hour')} at the present rate` : '';
   return [
     {
-      wrong: `the disk of ${whose} has ${(disk.free_bytes / 1e9).toFixed(1)} GB left of ${(disk.size_bytes / 1e9).toFixed(1)} GB`,
+      wrong: `the disk of ${whose} has ${inUnits(free_bytes)} left of ${inUnits(size_bytes)}${soon}`,
       do: 'Make room, or move DATA_DIR to a larger disk: writes are refused when it is full, and nothing is lost.',
       runbook: 'diskfills',
+    },
+  ];
+}
+
+function sizeFindings(size: LogSize): Finding[] {
+  if (!isLarge(size)) return [];
+  return [
+    {
+      wrong: `the event log has ${inUnits(size.bytes)} of the ${inUnits(size.limit_bytes)} that it may have`,
+      do: 'Give it a larger disk or plan and raise EVENT_LOG_MAX_MB, or move it to another store by a backup.',
+      runbook: 'eventloglarge',
     },
   ];
 }

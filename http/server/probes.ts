@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { EventStore } from '../../events/event-store.ts';
+import { limitedTo } from '../../events/log-size.ts';
 import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { mails } from '../../readmodels/mails.ts';
@@ -84,7 +85,16 @@ async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promis
 export function openWatch(
   { log, documents }: { log: EventStore; documents: Documents },
   readmodels: ReadModels,
-  { registry, kinds }: { registry: Registry; kinds?: ReadinessOptions['kinds'] },
+  {
+    registry,
+    kinds,
+    log_max_mb,
+  }: {
+    registry: Registry;
+    kinds?: ReadinessOptions['kinds'];
+    /** EVENT_LOG_MAX_MB. */
+    log_max_mb: number | null;
+  },
 ): Readiness & { roles: RoleWatch } {
   openProcessMetrics(registry, VERSION);
   const roles = openRoleWatch(documents);
@@ -105,6 +115,7 @@ export function openWatch(
     rehearsals: readmodels.collection(backupRehearsals),
     roles,
     stores: readiness.stores,
+    ...(log.size && { log_size: async () => limitedTo(await log.size!(), log_max_mb) }),
   });
   return { ...readiness, roles };
 }

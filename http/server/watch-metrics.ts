@@ -1,15 +1,16 @@
 // What each process knows of the whole service, as metrics: the log, its followers, the work that was handed out, backups. While a store
 // is away its metrics have no values, and `service_ready` says so.
 import type { Registry } from 'prom-client';
+import type { LogSize } from '../../events/event-store.ts';
 import type { PaymentIssueDocument } from '../../readmodels/billing/payment-issues.ts';
 import type { Reading } from '../../readmodels/documents.ts';
 import type { MailDocument } from '../../readmodels/mails.ts';
 import type { BackupDocument, BackupRehearsalDocument } from '../../readmodels/operations/backups.ts';
 import { within } from '../../roles/dependencies.ts';
+import type { DiskSign } from '../../roles/disk.ts';
 import { MANAGERS, type ManagerSign } from '../../roles/managers.ts';
 import {
   certificatesOf,
-  type DiskSign,
   type HandedOut,
   type LedgerAuditSign,
   managersOf,
@@ -29,6 +30,7 @@ export interface WatchMetricsOptions {
   mails?: Pick<Reading<MailDocument>, 'count'>;
   roles: RoleWatch;
   stores: Readiness['stores'];
+  log_size?: () => Promise<LogSize>;
   monotonic?: () => number;
   now?: () => number;
 }
@@ -102,6 +104,24 @@ const OF_AUDIT: readonly Metric<LedgerAuditSign>[] = [
     'ledger_audit_completed_timestamp_seconds',
     'When the audit of the ledger last reached the end of the log, in Unix time; 0 before.',
     ({ completed_at }) => (completed_at === null ? 0 : Date.parse(completed_at) / 1000),
+  ],
+];
+
+const OF_LOG: readonly Metric<LogSize>[] = [
+  [
+    'event_log_bytes',
+    'Bytes of the event log: in its file, or ever written to its server. A scavenge of the server does not lower it.',
+    ({ bytes }) => bytes,
+  ],
+  [
+    'event_log_limit_bytes',
+    'Bytes that the event log may have: EVENT_LOG_MAX_MB, or what its store can hold.',
+    ({ limit_bytes }) => limit_bytes,
+  ],
+  [
+    'event_log_events',
+    'Events that were ever appended to the embedded log; no value where the store does not count them.',
+    ({ events }) => events,
   ],
 ];
 
@@ -186,6 +206,21 @@ export function openWatchMetrics(registry: Registry, options: WatchMetricsOption
   gauge('disk_size_bytes', 'Bytes of the disk of DATA_DIR, by role and machine.', ['role', 'machine'], () =>
     disksOf(roles, ({ size_bytes }) => size_bytes),
   );
+  gauge(
+    'disk_hours_left',
+    'Hours until the disk of DATA_DIR is full at the rate of the last six hours, by role and machine; no value while its room does not shrink.',
+    ['role', 'machine'],
+    () => disksOf(roles, ({ hours_left }) => hours_left ?? null),
+  );
+
+  const { log_size } = options;
+  const size = log_size && shared(log_size, monotonic, SELDOM_MS);
+  for (const [name, help, value] of OF_LOG) {
+    gauge(name, help, [], async () => {
+      const found = (await size?.()) ?? null;
+      return valuesOf({}, found && value(found));
+    });
+  }
 
   gauge(
     'service_dependency_up',
@@ -240,9 +275,9 @@ const MAIL_STATES = ['due', 'sent', 'dropped'] as const;
 /** What is counted from many documents is counted this seldom. */
 const SELDOM_MS = 15_000;
 
-const disksOf = (roles: RoleWatch, value: (disk: DiskSign) => number) =>
+const disksOf = (roles: RoleWatch, value: (disk: DiskSign) => number | null) =>
   ['http', ...WORKERS].flatMap((role) =>
-    roles.alive(role).flatMap(({ machine, disk }) => (disk ? [[{ role, machine }, value(disk)] as const] : [])),
+    roles.alive(role).flatMap(({ machine, disk }) => valuesOf({ role, machine }, disk ? value(disk) : null)),
   );
 
 const WORKERS = ['projector', 'processes', 'checker'];

@@ -1,4 +1,5 @@
 // `ops doctor`: what is wrong in any process, as sentences that say what to do.
+import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openBackups } from '../../commands/backups.ts';
@@ -113,6 +114,25 @@ test('the doctor names certificates that end within two weeks, or have ended', a
     found.map((one) => one.wrong),
     [`the certificate of NATS_CERT_FILE has ended at ${ended}`, `the certificate of event log ends at ${soon}`],
   );
+});
+
+test('the doctor says when a disk or the event log will have no room', async (t) => {
+  const { folder, give } = await world(t);
+  const bytes = { free_bytes: 5e9, size_bytes: 10e9 };
+  const [soon, later] = ['soon', 'later'].map((role) =>
+    give(role, { disk: async () => ({ ...bytes, hours_left: role === 'soon' ? 7.9 : 30 }) }),
+  );
+  t.teardown(() => Promise.all([soon!.stop(), later!.stop()]));
+  const db = new DatabaseSync(`${folder}/events.db`);
+  db.exec('CREATE TABLE filler AS SELECT zeroblob(9000000) AS bytes');
+  db.close();
+  const { stdout } = await opsHere(['doctor', '--json'], { DATA_DIR: folder, EVENT_LOG_MAX_MB: '11' });
+  const { findings } = JSON.parse(stdout) as { findings: { wrong: string; runbook: string }[] };
+  const of = (runbook: string) => findings.filter((one) => one.runbook === runbook).map(({ wrong }) => wrong);
+  t.regex(of('eventloglarge').join(), /^the event log has (9|10) MB of the 11 MB that it may have$/);
+  const disks = of('diskfills').filter((wrong) => wrong.includes('5.0 GB left'));
+  t.is(disks.length, 1);
+  t.regex(disks[0]!, /of the role soon has 5\.0 GB left of 10\.0 GB, and is full in 7 hours at the present rate$/);
 });
 
 test('the doctor says which store cannot be read', async (t) => {

@@ -8,6 +8,7 @@ import {
   type AppendResult,
   BEGINNING,
   type EventStore,
+  type LogSize,
   type OrderedAppend,
   type Position,
   type RecordedEvent,
@@ -61,6 +62,7 @@ export async function openEventStoreDb(options: EventStoreDbOptions): Promise<St
     appendInOrder: (appends) => appendInOrder(connection, appends),
     deletedStreams: (after) => iterable(() => deletedStreams(connection, after)),
     head: () => head(connection),
+    size: () => size(connection),
     deleteStream: (stream) => deleteStream(connection, stream),
     close: () => connection.close(),
   };
@@ -126,6 +128,13 @@ async function* subscribe(
     given = position;
     yield { events, position };
   }
+}
+
+/** A commit position counts the bytes before it. A node has at most 400,000 chunks, of 256 MiB unless it is told otherwise. */
+async function size(connection: Connection): Promise<LogSize> {
+  const end = await head(connection);
+  const bytes = end === BEGINNING ? 0 : Number(fromPosition(end).commit);
+  return { bytes, events: null, limit_bytes: 400_000 * 256 * 2 ** 20 };
 }
 
 /**

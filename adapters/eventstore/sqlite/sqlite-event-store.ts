@@ -7,6 +7,7 @@ import {
   type EventFilter,
   type EventStore,
   type ExpectedRevision,
+  type LogSize,
   type NewEvent,
   type OrderedAppend,
   type Position,
@@ -96,6 +97,7 @@ class SqliteEventStore implements StoredLog {
   readonly #findLastId: StatementSync;
   readonly #deletedStreams: StatementSync;
   readonly #lastRowid: StatementSync;
+  readonly #pages: StatementSync;
   #deletions: Deletions | undefined;
   #truncation: WalTruncation | undefined;
   #closing: Promise<void> | undefined;
@@ -120,6 +122,9 @@ class SqliteEventStore implements StoredLog {
     this.#deletedStreams = db.prepare('SELECT name FROM streams WHERE id > ? AND id <= ? AND deleted');
     // The highest rowid ever given, even if its event was deleted, so that the head never moves behind a checkpoint.
     this.#lastRowid = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'events'");
+    this.#pages = db.prepare(`
+      SELECT page_count - freelist_count AS pages, page_size AS page_bytes, max_page_count AS most_pages
+      FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size(), pragma_max_page_count()`);
   }
 
   async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
@@ -236,6 +241,13 @@ class SqliteEventStore implements StoredLog {
 
   async head(): Promise<Position> {
     return toPosition(await this.#whenOpen(() => this.#head()));
+  }
+
+  async size(): Promise<LogSize> {
+    return this.#whenOpen(() => {
+      const { pages, page_bytes, most_pages } = this.#pages.get() as Record<string, number>;
+      return { bytes: pages! * page_bytes!, events: this.#head(), limit_bytes: most_pages! * page_bytes! };
+    });
   }
 
   async deleteStream(stream: string): Promise<void> {

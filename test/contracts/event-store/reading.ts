@@ -191,6 +191,18 @@ export function reading(sentence: Sentence): void {
     t.is((await appended(store.append(`${category}-1`, 2_999, newEvents(1)))).revision, 3_000);
   });
 
+  sentence(
+    'the size of the log grows with it, and is far from what the store can hold',
+    async (t, { store, category }) => {
+      const before = await store.size!();
+      await fill(store, `${category}-1`, newEvents(500));
+      const after = await store.size!();
+      t.true(after.bytes > before.bytes);
+      t.true(after.bytes < after.limit_bytes / 100);
+      if (after.events !== null) t.true(after.events >= before.events! + 500);
+    },
+  );
+
   sentence('the head is the position of the last event', async (t, { store, other, category }) => {
     const first = await appended(store.append(`${category}-1`, 'no_stream', newEvents(5)));
     const between = await other.head();

@@ -29,6 +29,7 @@ test('a hundred scrapes at once read the stores once, and the next second once m
     backups: { find: async () => [] },
     roles: nobody,
     stores: () => [],
+    log_size: async () => ({ bytes: 7, events: null, limit_bytes: 9 }),
     monotonic: () => at.ms,
   });
   const texts = await Promise.all(Array.from({ length: 100 }, () => registry.metrics()));
@@ -38,6 +39,9 @@ test('a hundred scrapes at once read the stores once, and the next second once m
   t.regex(texts[0]!, /^projection_lag_seconds\{projection="jobs",state="live"\} 1\.5$/m);
   t.regex(texts[0]!, /^projection_parked_events\{projection="jobs",state="live"\} 3$/m);
   t.regex(texts[0]!, /^backup_started_timestamp_seconds\{status="completed"\} 0$/m);
+  t.regex(texts[0]!, /^event_log_bytes 7$/m);
+  t.regex(texts[0]!, /^event_log_limit_bytes 9$/m);
+  t.notRegex(texts[0]!, /^event_log_events/m);
   at.ms += 1_000;
   await registry.metrics();
   t.is(reads, 2);
@@ -63,6 +67,7 @@ test('what http uses is told as what the other roles use, and lost work and ends
   const sign = {
     ...{ state: 'working', machine: 'm', count: 1, reason: null, queue_answers: null },
     certificates: [{ of: 'documents', ends_at: '2026-02-10T00:00:00.000Z' }],
+    disk: { free_bytes: 1, size_bytes: 2, hours_left: 5.5 },
   };
   const roles: Record<string, object[]> = {
     http: [{ ...sign, role: 'http', dependencies: [{ ...state, name: 'files', status: 'away' }] }],
@@ -86,6 +91,7 @@ test('what http uses is told as what the other roles use, and lost work and ends
   t.regex(text, /^service_dependency_up\{dependency="files"\} 0$/m);
   t.regex(text, /^dispatched_lost_batches_total 4$/m);
   t.regex(text, /^certificate_days_left\{of="documents"\} 9$/m);
+  t.regex(text, /^disk_hours_left\{role="processes",machine="m"\} 5.5$/m);
   t.regex(text, /^backup_rehearsed_timestamp_seconds 60$/m);
 });
 
