@@ -1,5 +1,5 @@
 // Derives the key of one purpose from a secret (HKDF-SHA256, RFC 5869), so that no key does two jobs, whatever secrets are alike.
-import { hkdfSync } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 /** What keys are for. A purpose is the `info` of its key: changing its text ends all that was signed or sealed for it. */
 export const PURPOSES = [
@@ -29,3 +29,10 @@ const KEY_BYTES = 32;
  */
 export const derivedKey = (secret: Uint8Array, purpose: Purpose): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
+
+/**
+ * The same key for `node:crypto`, which takes four times as long for each seal or MAC when it is given bytes.
+ * @example derivedSecretKey(Buffer.from('secret'), 'links').symmetricKeySize // 32
+ */
+export const derivedSecretKey = (secret: Uint8Array, purpose: Purpose): KeyObject =>
+  createSecretKey(derivedKey(secret, purpose));

@@ -1,7 +1,7 @@
 // Personal fields of events. The log holds them sealed (AES-256-GCM) under a key of the user or of the job. Destroying the key
 // erases them from every event, also from streams that stay.
-import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import { derivedKey } from './derived-key.ts';
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from 'node:crypto';
+import { derivedSecretKey } from './derived-key.ts';
 import type { TSchema } from './schema.ts';
 import { idOf, type PersonalSubject } from './streams.ts';
 
@@ -59,8 +59,8 @@ export const isSealed = (value: unknown): value is string =>
   typeof value === 'string' && (value.startsWith(VERSION_2) || value.startsWith(VERSION_1));
 
 interface SealKeys {
-  encryption: Uint8Array;
-  iv: Uint8Array;
+  encryption: KeyObject;
+  iv: KeyObject;
 }
 
 /** A subject's events are read together, so its keys are derived once. */
@@ -69,7 +69,7 @@ const derived = new WeakMap<Uint8Array, SealKeys>();
 function sealKeys(key: Uint8Array): SealKeys {
   let keys = derived.get(key);
   if (!keys) {
-    keys = { encryption: derivedKey(key, 'seals: encryption'), iv: derivedKey(key, 'seals: IV') };
+    keys = { encryption: derivedSecretKey(key, 'seals: encryption'), iv: derivedSecretKey(key, 'seals: IV') };
     derived.set(key, keys);
   }
   return keys;

@@ -24,22 +24,30 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
    * with different descriptions that a user presents in turn change the account at most once a minute each.
    */
   const known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+  /** What never changes of a key. Whether it is valid still, the log says at each request. */
+  const made = new LRUCache<string, ApiKeyDocument>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+
+  async function findKey(id: string): Promise<ApiKeyDocument | null> {
+    let key = made.get(id) ?? (await read.apiKeys.get(id));
+    if (!key) {
+      // The read model may not have a new key yet. Until it has caught up with the log, a missing key proves nothing.
+      if (!(await passed(await log.head()))) {
+        throw retryLater(503, 'unavailable', BEHIND);
+      }
+      key = await read.apiKeys.get(id);
+    }
+    if (key) made.set(id, key, { noUpdateTTL: true });
+    return key;
+  }
+
   return {
     async api_key(plaintext) {
-      const id = idOfKey(plaintext);
-      let key = await read.apiKeys.get(id);
-      if (!key) {
-        // The read model may not have a new key yet. Until it has caught up with the log, a missing key proves nothing.
-        if (!(await passed(await log.head()))) {
-          throw retryLater(503, 'unavailable', BEHIND);
-        }
-        key = await read.apiKeys.get(id);
-      }
+      const key = await findKey(idOfKey(plaintext));
       if (!key || key.revoked_at !== null) return null;
       if (key.expires_at !== undefined && Date.parse(key.expires_at) <= now()) return null;
       if (!timingSafeEqual(Buffer.from(key.key_hash), Buffer.from(hashOfKey(plaintext)))) return null;
       // The read model may lack the end of the key.
-      if (!(await keys.isValid(key.user_id, id))) return null;
+      if (!(await keys.isValid(key.user_id, key._id))) return null;
       uses.used(key);
       const of_key = {
         is_admin: false,

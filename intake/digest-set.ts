@@ -20,9 +20,9 @@ const FEW = 256;
 export class DigestSet implements Disposable {
   /** The keys with their places; null once there are more than `FEW`. */
   #few: Map<string, number> | null = new Map();
-  #digests = mapped(0);
+  #digests = NONE;
   /** 1 + the place of a digest; 0 marks a free slot. */
-  #slots = mapped(0);
+  #slots = NONE;
   readonly #digest = new Uint32Array(WORDS);
   #size = 0;
 
@@ -134,6 +134,9 @@ const isAt = (digests: Uint32Array, at: number, source: Uint32Array, from: numbe
 /** An array in a buffer that can be resized: such a buffer is mapped, and what malloc gives to a common one may stay with the process. */
 const mapped = (length: number): Uint32Array<ArrayBuffer> =>
   new Uint32Array(new ArrayBuffer(length * 4, { maxByteLength: length * 4 }), 0, length);
+
+/** Of a set that keeps no digests: most sets are small. */
+const NONE = mapped(0);
 
 /** Gives the array's memory back to the machine at once, and not when the heap is collected. */
 const unmap = (array: Uint32Array<ArrayBuffer>): void => array.buffer.resize(0);

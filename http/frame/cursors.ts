@@ -1,7 +1,7 @@
 // Signed cursors: each names the result, or the item of a list, that a page starts after. The service refuses a cursor that a
 // client changed, or took from another job or filter, which could otherwise skip results.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { derivedKey } from '../../events/derived-key.ts';
+import { derivedSecretKey } from '../../events/derived-key.ts';
 import { ValidationError } from './errors.ts';
 
 /** A cursor is valid for the pages of one job under one filter. */
@@ -19,7 +19,7 @@ const MAC_BYTES = 16;
 export type ListCursors = ReturnType<typeof openListCursors>;
 
 export function openListCursors(secret: Uint8Array) {
-  const key = derivedKey(secret, 'cursors of lists');
+  const key = derivedSecretKey(secret, 'cursors of lists');
   const macOf = (text: string, scope: object) =>
     createHmac('sha256', key)
       .update(JSON.stringify([scope, text]))
@@ -47,7 +47,7 @@ export function openListCursors(secret: Uint8Array) {
 const wrongCursor = (msg: string) => new ValidationError([{ loc: ['query', 'cursor'], msg, type: 'cursor' }]);
 
 export function openCursors(secret: Uint8Array) {
-  const key = derivedKey(secret, 'cursors of results');
+  const key = derivedSecretKey(secret, 'cursors of results');
   function macOf(index: number, { job_id, filter }: CursorScope): Buffer {
     const signed = JSON.stringify([job_id, filter, index]);
     return createHmac('sha256', key).update(signed).digest().subarray(0, MAC_BYTES);

@@ -4,7 +4,7 @@ import { createHmac, hash } from 'node:crypto';
 import { notRefused } from '../../commands/aggregate.ts';
 import { openIdempotencyKeys } from '../../commands/idempotency.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
-import { derivedKey } from '../../events/derived-key.ts';
+import { derivedSecretKey } from '../../events/derived-key.ts';
 import type { EventStore, Position } from '../../events/event-store.ts';
 import { readSealedJson } from '../../events/job-options.ts';
 import { HttpError, retryLater } from './errors.ts';
@@ -19,7 +19,7 @@ const MAX_TRIES = 10;
 
 /** What a secret is made of is not in the log: it has only the hash of the client's key. */
 export const secretsOf = (secret: Uint8Array, of: readonly string[]) => {
-  const key = derivedKey(secret, 'secrets of keyed requests');
+  const key = derivedSecretKey(secret, 'secrets of keyed requests');
   return (purpose: string) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, ...of]))

@@ -98,13 +98,11 @@ export class RequestTurns {
   }
 
   #mayBegin({ reader }: Waiting): boolean {
-    const now = this.#monotonic();
-    if (this.#slice_at === null) {
-      this.#slice_at = now;
-      this.#lookSoon();
-    }
-    if (now - this.#slice_at >= this.#slice_ms) return false;
-    return reader === null || this.#hasPlace(reader);
+    return this.#isInSlice() && (reader === null || this.#hasPlace(reader));
+  }
+
+  #isInSlice(): boolean {
+    return this.#slice_at === null || this.#monotonic() - this.#slice_at < this.#slice_ms;
   }
 
   #hasPlace(reader: string): boolean {
@@ -115,6 +113,10 @@ export class RequestTurns {
   #begin(waiting: Waiting): void {
     const { reader, request } = waiting;
     waiting.is_over = true;
+    if (this.#slice_at === null) {
+      this.#slice_at = this.#monotonic();
+      this.#lookSoon();
+    }
     if (reader !== null) {
       this.#countRead(reader, 1);
       places.set(request, () => {
@@ -173,9 +175,10 @@ export class RequestTurns {
 
   /** Returns whether a request began. */
   #beginNext(): boolean {
-    if (this.#waiting === 0) return false;
-    const mayBegin = (waiting: Waiting) => this.#mayBegin(waiting);
-    const next = this.#rota.next(mayBegin, ({ is_over }) => is_over);
+    // After the slice nobody may: the rota would ask all who wait.
+    if (this.#waiting === 0 || !this.#isInSlice()) return false;
+    const hasPlace = ({ reader }: Waiting) => reader === null || this.#hasPlace(reader);
+    const next = this.#rota.next(hasPlace, ({ is_over }) => is_over);
     if (next === null) return false;
     this.#takeOut(next);
     this.#begin(next);

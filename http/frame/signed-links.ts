@@ -1,7 +1,7 @@
 // Signed links work without credentials until they expire. Only holders of the secret can make one.
 
 import { createHmac } from 'node:crypto';
-import { derivedKey } from '../../events/derived-key.ts';
+import { derivedSecretKey } from '../../events/derived-key.ts';
 import { inWords, Type } from '../../events/schema.ts';
 import { HttpError } from './errors.ts';
 import { anError, type RouteRequest } from './route.ts';
@@ -13,7 +13,7 @@ export type SignedLinks = ReturnType<typeof openSignedLinks>;
 
 export function openSignedLinks(options: { secret: Uint8Array; base_url: () => string; now: () => number }) {
   const { base_url, now } = options;
-  const key = derivedKey(options.secret, 'links');
+  const key = derivedSecretKey(options.secret, 'links');
   /** The HMAC-SHA256 of the path and the other parameters, `expires` included, in the order of their names. */
   function signatureOf(path: string, query: URLSearchParams): string {
     const signed = new URLSearchParams(query);

@@ -1,5 +1,5 @@
 // Reads bodies that are one long list as a stream, keeps large ones in pages on disk, and computes a fingerprint of their strings.
-import { createHash, hash as hashOf } from 'node:crypto';
+import { createHash, type Hash, hash as hashOf } from 'node:crypto';
 import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from 'koa';
@@ -129,7 +129,8 @@ type Pages = ReturnType<typeof openPages>;
 /** A small first page stays as it is until another comes. Other pages are JSON arrays, in memory up to 1 MiB, then in a file. */
 function openPages(folder: string) {
   const sizes_bytes: number[] = [];
-  const hash = createHash('sha256');
+  /** Of the pages that are held; null before the first. */
+  let hash: Hash | null = null;
   let only: readonly ListItem[] | null = null;
   let held: Buffer[] = [];
   let held_bytes = 0;
@@ -149,6 +150,7 @@ function openPages(folder: string) {
   }
   function hold(page: readonly ListItem[]): void {
     const bytes = Buffer.from(JSON.stringify(page));
+    hash ??= createHash('sha256');
     hash.update(bytes);
     sizes_bytes.push(bytes.length);
     held.push(bytes);
@@ -179,7 +181,7 @@ function openPages(folder: string) {
     fingerprint(): string {
       if (is_released) throw new Error('the strings were released before their fingerprint was taken');
       if (only) return hashOf('sha256', JSON.stringify(only));
-      return hash.copy().digest('hex');
+      return hash === null ? hashOf('sha256', '') : hash.copy().digest('hex');
     },
     read,
     async release(): Promise<void> {

@@ -8,7 +8,12 @@ import { until } from '../sample-app.ts';
 /** RequestTurns with a clock of their own; each request takes so long when it begins. */
 function openTurns({ reads_at_once = 4, cost_ms = 0 } = {}) {
   let now = 0;
-  const turns = new RequestTurns({ reads_at_once, monotonic: () => now });
+  let looks = 0;
+  const monotonic = () => {
+    looks++;
+    return now;
+  };
+  const turns = new RequestTurns({ reads_at_once, monotonic });
   const began: string[] = [];
   const refused: string[] = [];
   return {
@@ -23,6 +28,8 @@ function openTurns({ reads_at_once = 4, cost_ms = 0 } = {}) {
       return { leave, rest: () => restTurn(request) };
     },
     passes: (ms: number) => void (now += ms),
+    /** How often it has looked at the clock. */
+    looks: () => looks,
   };
 }
 
@@ -45,6 +52,18 @@ test('one caller has half of the places of reads, and a place that is given back
   first[1]!.leave();
   await until(() => began.includes('a4'));
   t.deepEqual(began, ['a1', 'a2', 'b1', 'a3', 'a4']);
+});
+
+test('the event loop rests while requests wait and no place is free', async (t) => {
+  const { ask, began, looks } = openTurns();
+  const asked = ['a1', 'a2', 'b1', 'b2', 'c1'].map((name) => ask(name));
+  for (let n = 0; n < 10; n++) await turn();
+  t.is(began.length, 4);
+  const before = looks();
+  for (let n = 0; n < 1000; n++) await turn();
+  // A timer looks now and then.
+  t.true(looks() - before < 500, String(looks() - before));
+  for (const one of asked) one.leave();
 });
 
 test('changes hold no place', (t) => {
