@@ -40,7 +40,20 @@ export interface SortKey {
   direction: 1 | -1;
 }
 
+/** The last declaration of these fields: collections are opened again and again, in each transaction. */
+const checked = new WeakMap<object, Pick<CollectionSpec<Document>, 'indexes' | 'identity'> & { declared: Declared }>();
+
+/** Checks a declaration once, as long as nobody opens another one of the same fields. */
 export function checkSpec<T extends Document>(spec: CollectionSpec<T>): Declared {
+  const { name, fields, indexes, identity } = spec;
+  const last = checked.get(fields);
+  if (last?.declared.name === name && last.indexes === indexes && last.identity === identity) return last.declared;
+  const declared = declaredBy(spec);
+  checked.set(fields, { indexes, ...(identity && { identity }), declared });
+  return declared;
+}
+
+function declaredBy<T extends Document>(spec: CollectionSpec<T>): Declared {
   if (!/^[a-z][a-z0-9_.:@-]{0,99}$/.test(spec.name) || /^(sqlite_|system\.)/.test(spec.name)) {
     throw new UnsupportedQuery(`${JSON.stringify(spec.name)} cannot be the name of a collection`);
   }

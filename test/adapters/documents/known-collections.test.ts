@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { checkSpec } from '../../../adapters/documents/spec.ts';
 import { Connection } from '../../../adapters/documents/sqlite/connection.ts';
 import { openSqliteDocuments } from '../../../adapters/documents/sqlite/sqlite-documents.ts';
 import type { CollectionSpec, Document, Documents, Inside } from '../../../readmodels/documents.ts';
@@ -95,4 +96,15 @@ test.serial('a known collection is read without a read of the schema, and with o
     for (let n = 0; n < 5; n++) await inside.collection(things);
   });
   t.is(asked.filter((sql) => sql.includes('schema_version')).length, 1);
+});
+
+test('a declaration is checked once, and each of several with the same fields is its own', (t) => {
+  const checked = checkSpec(things);
+  t.is(checkSpec({ ...things }), checked);
+  const next = checkSpec({ ...things, name: 'things_2' });
+  t.is(next.name, 'things_2');
+  t.is(checkSpec({ ...things, name: 'things_2' }), next);
+  t.is(checkSpec({ ...things, indexes: [{ fields: { size: 1 } }] }).indexes.length, 1);
+  t.deepEqual(checkSpec({ ...things, identity: ['size'] }).identity, ['size']);
+  t.is(checkSpec(things).identity, null);
 });
