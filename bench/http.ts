@@ -1,7 +1,7 @@
 // The requests of the http role, asked from outside: how many a second, at what processor time, and, at half of that rate, how long they
 // take. Reads are compared with a bare Koa over the same rows in the same run (`bare-koa.ts`). It needs vegeta: see `vegeta.ts`.
 // node bench/http.ts [--seconds 3] [--only NAME,NAME] [--steady 300: only so many submissions a second, to their end]
-import { readFileSync } from 'node:fs';
+//   [--memory: only what it keeps in memory after the largest reads of a job of 100,000 URLs]
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -14,13 +14,15 @@ import { results } from '../readmodels/results/results.ts';
 import { appendCheckedJob, appendJob } from '../test/support/checked-job.ts';
 import { openTestClient } from '../test/support/service.ts';
 import { startBareKoa } from './bare-koa.ts';
+import { benchMemory, type MemoryRow, memoryTable } from './http-memory.ts';
 import { type Asking, readsOf, readTarget, startSilentWebsite, type WriteRow, writesOf } from './http-rows.ts';
 import { addressOf } from './loopback-urls.ts';
-import { cpuMs } from './process-cpu.ts';
+import { cpuMs, rssMb } from './process-cpu.ts';
 import { type BenchService, startBenchService } from './service.ts';
 import { type Attack, attack, type Target } from './vegeta.ts';
 
 const URLS = 10_000;
+const URLS_IN_MEMORY = 100_000;
 const HOSTS = 1000;
 const USERS = 40;
 /** More jobs than a page of the list has. */
@@ -47,34 +49,45 @@ interface Options {
 }
 
 export async function benchHttp({ steady, ...options }: Options & { steady: number }): Promise<void> {
+  await withService(URLS, async (service, asking) => {
+    if (steady > 0) return options.tell(await submitSteadily(service, asking, steady, options.seconds));
+    const silent = await startSilentWebsite();
+    try {
+      await benchReads(service, asking, options);
+      await benchWrites(service, asking, { ...options, silent_port: silent.port });
+    } finally {
+      silent.stop();
+    }
+  });
+}
+
+async function withService(
+  urls: number,
+  bench: (service: BenchService, asking: Asking) => Promise<void>,
+): Promise<void> {
   let job_id = '';
   // Before the start, so that no checker takes the URLs.
-  const fill = async (data_dir: string) => void (job_id = await appendCheckedJobs(data_dir));
+  const fill = async (data_dir: string) => void (job_id = await appendCheckedJobs(data_dir, urls));
   const service = await startBenchService(fill, { LOG_FILE: '/dev/null', LOG_LEVEL: 'info' });
-  const silent = await startSilentWebsite();
   try {
-    const asking = await prepared(service, job_id);
-    if (steady > 0) return options.tell(await submitSteadily(service, asking, steady, options.seconds));
-    await benchReads(service, asking, options);
-    await benchWrites(service, asking, { ...options, silent_port: silent.port });
+    await bench(service, await prepared(service, job_id, urls));
   } finally {
-    silent.stop();
     await service.stop();
   }
 }
 
-/** Returns the id of a checked job of `URLS` of the first user, who has others. */
-async function appendCheckedJobs(data_dir: string): Promise<string> {
+/** Returns the id of a checked job of the first user, who has others. */
+async function appendCheckedJobs(data_dir: string, urls: number): Promise<string> {
   const log = await openSqliteEventStore({ path: join(data_dir, 'events.db') });
   const job = (urls: number) => appendCheckedJob(log, { urls, hosts: HOSTS, owner_id: 'bench0' });
   for (let n = 0; n < LISTED; n++) await job(10);
-  const job_id = await job(URLS);
+  const job_id = await job(urls);
   await log.close();
   return job_id;
 }
 
 /** Makes credentials for all users, and shares the job of the first one. */
-async function prepared({ data_dir, url }: BenchService, job_id: string): Promise<Asking> {
+async function prepared({ data_dir, url }: BenchService, job_id: string, urls: number): Promise<Asking> {
   const users = [];
   for (let n = 0; n < USERS; n++) {
     const of = { user_id: `bench${n}`, email: `bench${n}@example.com`, is_admin: false, hours: 3 };
@@ -86,7 +99,7 @@ async function prepared({ data_dir, url }: BenchService, job_id: string): Promis
   }
   const client = openTestClient(url, users[0]!.token, '', () => {});
   const stats = async () => (await client.ask('GET', `/jobs/${job_id}/stats`)).body;
-  while ((await stats()).completed_urls !== URLS) await pause(LOOK_MS);
+  while ((await stats()).completed_urls !== urls) await pause(LOOK_MS);
   const { body } = await client.ask('POST', `/jobs/${job_id}/share`, {});
   return { url, job_id, share: body.token, users };
 }
@@ -187,10 +200,6 @@ async function submitSteadily(service: BenchService, asking: Asking, per_s: numb
   return { ...found, name, per_s: completed_per_s, cpu_ms, bare: null, rss_mb: rssMb(service.pid) };
 }
 
-function rssMb(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
-}
-
 const COLUMNS = ['', 'req/s', 'processor ms', 'bare Koa req/s', 'its ms', 'ratio of req/s', 'of ms'];
 const HEAD = [[...COLUMNS, 'p50 ms', 'p99', 'p99.9', 'most', 'RSS MB'], Array(12).fill('---')];
 
@@ -208,16 +217,27 @@ function lineOf({ name, per_s, cpu_ms, bare, latency_ms, rss_mb, failed }: HttpR
 
 const rowOf = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { seconds: { type: 'string' }, only: { type: 'string' }, steady: { type: 'string' } },
-  });
-  const names = values.only?.split(',');
+async function printRows({ seconds, steady, only }: { seconds?: string; steady?: string; only?: string }) {
+  const names = only?.split(',');
   console.log(HEAD.map(rowOf).join('\n'));
   await benchHttp({
-    seconds: Number(values.seconds ?? 3),
-    steady: Number(values.steady ?? 0),
+    seconds: Number(seconds ?? 3),
+    steady: Number(steady ?? 0),
     only: (name) => names === undefined || names.some((one) => name.startsWith(one)),
     tell: (row) => console.log(lineOf(row)),
   });
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      ...{ seconds: { type: 'string' }, only: { type: 'string' }, steady: { type: 'string' } },
+      memory: { type: 'boolean', default: false },
+    },
+  });
+  if (values.memory) {
+    const rows: MemoryRow[] = [];
+    await withService(URLS_IN_MEMORY, ({ pid }, asking) => benchMemory(pid, asking, (row) => rows.push(row)));
+    console.log(memoryTable(rows));
+  } else await printRows(values);
 }
