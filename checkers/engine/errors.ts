@@ -82,7 +82,7 @@ export function canOpenFile(): boolean {
 }
 
 /** Whether an interface has a global IPv6 address. Without one no IPv6 host is reachable. */
-function hasIpv6(): boolean {
+export function hasIpv6(): boolean {
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   return addresses.some(
     ({ family, internal, address }) => family === 'IPv6' && !internal && !address.startsWith('fe80'),

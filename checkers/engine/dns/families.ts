@@ -42,17 +42,24 @@ export class FamilyQueries {
   #ask(name: string): void {
     this.#name = name;
     this.#results = [null, null];
-    const answered = (at: number) => (result: QueryResult) => this.#answered(at, result);
-    this.#queries = [
-      new AddressQuery(name, 'A', this.#rules, answered(0)),
-      new AddressQuery(name, 'AAAA', this.#rules, answered(1)),
-    ];
+    this.#queries = this.#rules.has_ipv6 ? [this.#query('A', 0), this.#query('AAAA', 1)] : [this.#query('A', 0)];
+  }
+
+  #query(type: 'A' | 'AAAA', at: number): AddressQuery {
+    return new AddressQuery(this.#name, type, this.#rules, (result) => this.#answered(at, result));
   }
 
   #answered(at: number, result: QueryResult): void {
     this.#results[at] = result;
     if (this.#results.every((one) => one !== null)) this.#finish();
+    else if (!this.#rules.has_ipv6) this.#answeredAlone(result);
     else if (hasAddresses(result)) this.#timer = setTimeout(() => this.#finish(), OTHER_FAMILY_MS);
+  }
+
+  /** Out of reach, IPv6 addresses only show that a name without IPv4 is there. */
+  #answeredAlone(v4: QueryResult): void {
+    if (v4.kind === 'none' && v4.alias === null) this.#queries = [...this.#queries, this.#query('AAAA', 1)];
+    else this.#finish();
   }
 
   #finish(): void {

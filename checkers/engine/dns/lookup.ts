@@ -15,6 +15,8 @@ export interface DnsOptions {
   away?: (reason: string | null) => void;
   /** The first wait for a server. */
   timeout_ms?: number;
+  /** Whether IPv6 addresses can be reached, instead of what the interfaces say. */
+  has_ipv6?: boolean;
 }
 
 const TIMEOUT_MS = 1500;
@@ -93,6 +95,7 @@ export class DnsLookup {
       attempts: Math.max(conf.attempts ?? ATTEMPTS, LEAST_ATTEMPTS),
       timeout_ms: this.#options.timeout_ms ?? conf.timeout_ms ?? TIMEOUT_MS,
       tcp_only: conf.tcp_only,
+      has_ipv6: this.#options.has_ipv6 ?? this.#system().has_ipv6,
       heard: this.#heard,
       unanswered: this.#unanswered,
     };

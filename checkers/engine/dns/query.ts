@@ -23,6 +23,8 @@ export interface QueryRules {
   /** The wait for the first round; it doubles with each further one, up to a cap. */
   timeout_ms: number;
   tcp_only: boolean;
+  /** Whether this machine can reach IPv6 addresses. */
+  has_ipv6: boolean;
   /** Whether each try, and not only those after a first one has failed, is in the oldest form: without EDNS and mixed cases. */
   is_plain?: boolean;
   /** Called for each message of a server. */

@@ -1,7 +1,8 @@
-// What this machine says about names: its name servers and search list (resolv.conf) and the names of its own (hosts).
+// What this machine says about names: its name servers and search list (resolv.conf), the names of its own (hosts), and whether it has IPv6.
 import { getServers } from 'node:dns';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { hasIpv6 } from '../errors.ts';
 
 export interface Endpoint {
   address: string;
@@ -27,6 +28,8 @@ export interface SystemNames {
   conf: ResolvConf;
   /** Names in lower case. */
   hosts: ReadonlyMap<string, readonly string[]>;
+  /** Whether an interface has an IPv6 address by which others can be reached. */
+  has_ipv6: boolean;
 }
 
 const DNS_PORT = 53;
@@ -37,7 +40,7 @@ const MAX_SERVERS = 3;
 const MAX_NDOTS = 15;
 const MAX_TIMEOUT_S = 30;
 const MAX_ATTEMPTS = 5;
-/** A change of the files has an effect after this long. */
+/** A change of the files or the interfaces has an effect after this long. */
 const LOOK_AGAIN_MS = 5000;
 
 /** Returns a function that reads the files of this machine, again when they have changed. */
@@ -48,10 +51,11 @@ export function readSystem(now: () => number): () => SystemNames {
   return () => {
     if (now() - looked_at < LOOK_AGAIN_MS) return names;
     looked_at = now();
-    const found = `${versionOf(RESOLV_CONF)} ${versionOf(HOSTS)}`;
+    const has_ipv6 = hasIpv6();
+    const found = `${versionOf(RESOLV_CONF)} ${versionOf(HOSTS)} ${has_ipv6}`;
     if (found === version) return names;
     version = found;
-    names = { conf: systemConf(), hosts: parseHosts(textOf(HOSTS) ?? '') };
+    names = { conf: systemConf(), hosts: parseHosts(textOf(HOSTS) ?? ''), has_ipv6 };
     return names;
   };
 }

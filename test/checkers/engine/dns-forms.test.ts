@@ -46,7 +46,7 @@ const ROWS: readonly [what: string, answer: Says][] = [
 for (const [what, answer] of ROWS) {
   test(`the resolver finds the address at a server that ${what}`, async (t) => {
     const server = await startDnsServer({ [NAME]: { answer } });
-    const dns = new DnsLookup({ servers: [server.address], timeout_ms: 300 });
+    const dns = new DnsLookup({ servers: [server.address], has_ipv6: true, timeout_ms: 300 });
     t.teardown(async () => {
       dns.close();
       await server.close();
@@ -65,7 +65,7 @@ test('an alias without an address is asked for, also where the server fails for 
     },
     [NAME]: { a: ['192.0.2.1'] },
   });
-  const dns = new DnsLookup({ servers: [server.address] });
+  const dns = new DnsLookup({ servers: [server.address], has_ipv6: true });
   t.teardown(async () => {
     dns.close();
     await server.close();

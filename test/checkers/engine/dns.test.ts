@@ -20,7 +20,7 @@ interface Asking {
 
 async function nameServer(t: ExecutionContext, zone: Zone, options: DnsOptions = {}): Promise<Asking> {
   const server = await startDnsServer(zone);
-  const dns = new DnsLookup({ servers: [server.address], ...options });
+  const dns = new DnsLookup({ servers: [server.address], has_ipv6: true, ...options });
   const { lookup } = dns;
   t.teardown(async () => {
     dns.close();
@@ -49,6 +49,32 @@ for (const [what, zone, reply] of ROWS) {
   test(`${what}: ${'code' in reply ? reply.code : reply.addresses.join(', ')}`, async (t) => {
     const { ask } = await nameServer(t, zone);
     t.deepEqual(await ask('shop.example'), reply);
+  });
+}
+
+const ALONE: readonly [what: string, entry: Zone[string], reply: Reply, asked: readonly string[]][] = [
+  ['both families', { a: ['192.0.2.1'], aaaa: [V6] }, { addresses: ['192.0.2.1'], ttl_s: 60 }, ['a']],
+  ['IPv6 alone', { aaaa: [V6] }, { addresses: ['2001:db8::7'], ttl_s: 60 }, ['a', 'aaaa']],
+  [
+    'IPv4 alone, and silence for IPv6',
+    { a: ['192.0.2.1'], silent: ['aaaa'] },
+    { addresses: ['192.0.2.1'], ttl_s: 60 },
+    ['a'],
+  ],
+  ['an alias', { cname: 'edge.example' }, { addresses: ['192.0.2.9'], ttl_s: 60 }, ['a']],
+  ['no addresses', {}, { code: 'dns_not_found' }, ['a', 'aaaa', 'a', 'aaaa']],
+  ['no such name', { rcode: 'nxdomain' }, { code: 'dns_not_found' }, ['a', 'a']],
+  ['a server that fails', { rcode: 'servfail' }, { code: 'dns_failed' }, ['a', 'a', 'a']],
+];
+for (const [what, entry, reply, asked] of ALONE) {
+  test(`a machine without IPv6 asks for ${asked.join(', ')}: ${what}`, async (t) => {
+    const zone = { 'shop.example': entry, 'edge.example': { a: ['192.0.2.9'] } };
+    const { ask, server } = await nameServer(t, zone, { has_ipv6: false });
+    t.deepEqual(await ask('shop.example'), reply);
+    t.deepEqual(
+      server.asked,
+      asked.map((type) => `${type} shop.example`),
+    );
   });
 }
 

@@ -178,7 +178,12 @@ async function asking(
   options: DnsOptions = {},
 ) {
   const servers = await Promise.all(zones.map((zone) => startDnsServer(zone)));
-  const dns = new DnsLookup({ servers: servers.map(({ address }) => address), timeout_ms: 1000, ...options });
+  const dns = new DnsLookup({
+    servers: servers.map(({ address }) => address),
+    timeout_ms: 1000,
+    has_ipv6: true,
+    ...options,
+  });
   t.teardown(async () => {
     dns.close();
     await Promise.all(servers.map((server) => server.close()));
