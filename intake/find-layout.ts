@@ -75,7 +75,8 @@ export async function findLayout(file: SampleText): Promise<TextLayout | null> {
   const tables: Candidate[] = [];
   for (const delimiter of DELIMITERS) {
     const table = sample.text.includes(delimiter) ? await candidate(sample, delimiter) : null;
-    if (table === null || (bare !== null && table.loses_urls)) continue;
+    if (table === null || (bare !== null && table.loses_urls && !(is_named_table && isClearTable(table, bare))))
+      continue;
     if (bare === null || table.evidence || table.column.url_share > bare.column.url_share) tables.push(table);
   }
   if (tables.length === 0) return bare;
@@ -117,6 +118,10 @@ const isMarkdown = (line: string): boolean =>
 
 /** Whether quotes make one row below a header of all lines. What the lines of a cell hold then says nothing about the table. */
 const isOneRow = (table: Candidate, bare: Candidate) => table.evidence && table.rows <= 2 && bare.rows > table.rows;
+
+/** Whether the cells of rows of equal width are URLs far more often than the lines are: a URL in a remark then makes no prose of them. */
+const isClearTable = (table: Candidate, bare: Candidate): boolean =>
+  table.evidence && table.column.url_share > 2 * bare.column.url_share;
 
 function isBetter(a: Candidate, b: Candidate): boolean {
   const difference = a.column.url_share - b.column.url_share;

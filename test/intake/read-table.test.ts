@@ -60,6 +60,27 @@ test('quotes that are mere characters between tabs are read as at first', async 
   ]);
 });
 
+test('a URL in a few remarks makes no prose of a table', async (t) => {
+  const data = Array.from({ length: 30 }, (_, i) => {
+    const remark = i % 9 === 0 ? 'siehe https://b.example/' : '';
+    return `${i};"Bäckerei „Größe"" ${i}";;${A}?n=${i};1,10;${remark};`;
+  });
+  const lines = [
+    '\ufeffExport vom 26.11.2026;;;;;;',
+    ';;;;;;',
+    'Nr.; Titel ;;Wo? (Link);Preis €;Link;"intern;alt"',
+    ...data,
+  ];
+  for (const above of [0, 2]) {
+    const { table, urls } = await tableOf(t, 'Liste.csv', lines.slice(above).join('\r\n'));
+    t.like(table, { delimiter: ';', column: 3, width: 7 });
+    t.deepEqual(
+      urls.slice(-30),
+      data.map((_, i) => 4 - above + i),
+    );
+  }
+});
+
 test('a list without columns is a table of one, without a header', async (t) => {
   const { table, rows } = await tableOf(t, 'a.txt', `${A}\nhttps://b.example/x,y\n`);
   t.deepEqual(table, { format: 'csv', delimiter: null, sheet: null, column: 0, header_row: null, width: 1 });
