@@ -103,10 +103,15 @@ try {
 
 /**
  * On Linux a priority is of the calling thread alone; elsewhere it would be of the whole process. A process that was started nicer stays so, for only
- * a privileged one may take that back.
+ * a privileged one may take that back. Where a sandbox refuses it, requests share the processor with the other roles.
  */
 function yieldToHttp(): void {
-  if (process.platform === 'linux' && getPriority() < NICE) setPriority(NICE);
+  if (process.platform !== 'linux' || getPriority() >= NICE) return;
+  try {
+    setPriority(NICE);
+  } catch (error) {
+    logger.warn({ err: error }, 'this thread cannot yield to http: the system refuses it another priority');
+  }
 }
 
 function usesQueue(role: Role): boolean {
