@@ -1,5 +1,6 @@
 // What a process knows of the disk of its DATA_DIR: how much is free, and for how long that lasts.
 import { statfs } from 'node:fs/promises';
+import { HOUR_MS, MINUTE_MS } from '../time/units.ts';
 
 export interface DiskSign {
   free_bytes: number;
@@ -17,8 +18,6 @@ export async function diskOf(folder: string | undefined): Promise<DiskSign | nul
   );
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** As far back as the alert looks. */
 const REMEMBERED_MS = 6 * HOUR_MS;
 /** What a job, a checkpoint or a backup takes for a moment says nothing of the hours to come. */
