@@ -12,7 +12,7 @@ export interface Answer {
   own?: boolean;
 }
 
-/** A source of answers for names, which may end in a dot. `code` is the reason for none; `shortage`: this machine lacked files or memory for the query. */
+/** A source of answers for names. A name of one label may end in a dot. `code` is the reason for none; `shortage`: this machine lacked files or memory for the query. */
 export type Lookup = (name: string, done: (answer: Answer | NoAnswer) => void) => void;
 /** A source that knows when a name server is away. */
 export interface OwnLookup {
@@ -77,7 +77,7 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
 
   function cached(host: string, grace_ms: number): Vetted | null {
     // The oldest answers leave first, whether they are asked for or not: they expire soonest.
-    const entry = cache.peek(host);
+    const entry = cache.peek(nameOf(host));
     if (entry !== undefined) return entry.expires_at + grace_ms > now() ? entry.vetted : null;
     const literal = host.startsWith('[') ? host.slice(1, -1) : host;
     if (isIP(literal) === 0) return null;
@@ -102,13 +102,14 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
     resolve(host, done) {
       const known = cached(host, 0);
       if (known !== null) return done(known);
-      const others = waiting.get(host);
+      const name = nameOf(host);
+      const others = waiting.get(name);
       if (others !== undefined) {
         others.callbacks.push(done);
         return;
       }
-      waiting.set(host, { asked_at: now(), callbacks: [done] });
-      lookup(host, (answer) => settle(host, answer));
+      waiting.set(name, { asked_at: now(), callbacks: [done] });
+      lookup(name, (answer) => settle(name, answer));
     },
     giveUp(limit_ms) {
       for (const [name, { asked_at }] of waiting) {
@@ -120,6 +121,9 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
     },
   };
 }
+
+/** The name without the dot at its end, unless that is its only one and so says that it is whole. */
+const nameOf = (host: string) => (host.endsWith('.') && host.indexOf('.') < host.length - 1 ? host.slice(0, -1) : host);
 
 /** How long an answer is kept, in seconds; 0 for not at all. */
 function ttlOf(answer: Answer | NoAnswer): number {

@@ -36,6 +36,12 @@ test('concurrent callers share one query for a name', (t) => {
   for (const answers of both) t.deepEqual(answers, [{ ok: true, addresses: PUBLIC.addresses }]);
 });
 
+test('a dot at the end is dropped, except from a name of one label, which is whole by it', (t) => {
+  const { resolve, asked } = resolverWith({});
+  for (const name of ['a.example', 'a.example.', 'box', 'box.']) resolve(name);
+  t.deepEqual(asked, ['a.example', 'box', 'box.']);
+});
+
 test('the cache keeps an answer for its time to live, then asks again', (t) => {
   const { resolve, answer, asked, clock } = resolverWith({ 'a.example': PUBLIC });
   resolve('a.example');
