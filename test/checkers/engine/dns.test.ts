@@ -69,7 +69,7 @@ const ALONE: readonly [what: string, entry: Zone[string], reply: Reply, asked: r
 for (const [what, entry, reply, asked] of ALONE) {
   test(`a machine without IPv6 asks for ${asked.join(', ')}: ${what}`, async (t) => {
     const zone = { 'shop.example': entry, 'edge.example': { a: ['192.0.2.9'] } };
-    const { ask, server } = await nameServer(t, zone, { has_ipv6: false });
+    const { ask, server } = await nameServer(t, zone, { has_ipv6: false, timeout_ms: 60_000 });
     t.deepEqual(await ask('shop.example'), reply);
     t.deepEqual(
       server.asked,
