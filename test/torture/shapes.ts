@@ -11,7 +11,7 @@ import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-doc
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openEventStoreDb } from '../../adapters/eventstore/eventstoredb/eventstoredb-event-store.ts';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
-import type { EventStore, StoredLog } from '../../events/event-store.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { freePort } from '../support/free-port.ts';
 import { findNatsServer } from '../support/nats-server.ts';
@@ -73,7 +73,7 @@ export interface Shape {
   step(offset_ms: number): Promise<void>;
   openLog(): Promise<EventStore>;
   /** Without its codec, which refuses what a later version writes. */
-  openStoredLog(): Promise<StoredLog>;
+  openStoredLog(): Promise<EventStore>;
   openDocuments(): Promise<Documents>;
   openEmptyDocuments(): Promise<Documents>;
   close(): Promise<void>;

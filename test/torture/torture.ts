@@ -1,7 +1,6 @@
 // Tortures the service in three shapes at once: random clients, a stranger, random faults, then quiet, and everything is held to a model.
 //   TORTURE_SECONDS=600 TORTURE_SEED=1 TORTURE_SHAPES=embedded,apart,servers npm run torture
 // TORTURE_FAULTS names the kinds of faults that are drawn, with commas; TORTURE_MEASURED=1 lets each come alone, and the table has its seconds.
-// TORTURE_COPIES=1 keeps copies of the events meanwhile, as `events copy` does, and compares each of their rows with the log at the end.
 // The exit code is 1 when anything does not hold, with a line for each violation; `--tap` prints the sentences as TAP.
 // The shape "servers" wants MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
 import { randomInt } from 'node:crypto';
@@ -13,7 +12,6 @@ import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { openTestClient } from '../support/service.ts';
 import { openCanary } from './canary.ts';
 import { type Client, openClient, type Watch } from './clients.ts';
-import { type Copies, openCopies } from './copies.ts';
 import { expireResults } from './expiry.ts';
 import { fairNow } from './fair-clock.ts';
 import { type Measured, openFaults } from './faults.ts';
@@ -61,7 +59,6 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     (error: Error) => void through.broken.push(error.message),
   );
   if (!shape) return { name, counts, measured, findings, folder };
-  let copies: Copies | null = null;
   try {
     const target = await openTarget(random.fork('target'));
     const log = await shape.openLog();
@@ -122,11 +119,10 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
       current,
     );
     const bothering = bother(shape, random.fork('stranger'), watch, for_ms);
-    copies = has_copies ? await openCopies(shape) : null;
     const paths = () => clients.flatMap(({ gateway, submitted }) => readsOf(gateway.token, submitted));
     const reading = readSteadily(shape, paths, watch, for_ms);
     await Promise.all([
-      ...[faults.run(for_ms), expiring, bothering, reading, copies?.run(for_ms)],
+      ...[faults.run(for_ms), expiring, bothering, reading],
       ...clients.map((client) => client.run(for_ms)),
     ]);
     counts.set('most MB of http', await http.stop());
@@ -156,7 +152,6 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     for (const [sentence, check] of Object.entries(CHECKS)) await check(evidence, about(sentence));
     await log.close();
     await checkStores(shape, about('the ledger is exact, and the documents are those of a fresh replay'));
-    await copies?.compare(about('each row of the copies is one of the log, and the other way round'));
     await target.close();
     count(counts, evidence, faults.counts);
     if (shape.disk_refused !== null) counts.set(`no disk could be filled here (${shape.disk_refused})`, 0);
@@ -166,7 +161,6 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
   } catch (error) {
     through.broken.push((error as Error).stack ?? String(error));
   } finally {
-    await copies?.close();
     await shape.close();
     await post.close();
   }
@@ -259,7 +253,6 @@ if (!(seconds > 0) || !Number.isInteger(seed) || unknown.length > 0) {
   throw new Error(`TORTURE_SECONDS and TORTURE_SEED want numbers, TORTURE_SHAPES some of ${SHAPES.join(', ')}`);
 }
 const only = (process.env.TORTURE_FAULTS ?? '').split(',').filter(Boolean);
-const has_copies = process.env.TORTURE_COPIES === '1';
 const is_tap = process.argv.includes('--tap');
 const say = (line: string) => console.log(is_tap ? `# ${line}` : line);
 process.setMaxListeners(0); // each program that is supervised hears of the end
