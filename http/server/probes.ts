@@ -29,6 +29,10 @@ export interface ProbeOptions {
 }
 
 const READY_MS = 2000;
+/** Each process asks itself every second: a check that fails for hours has a line a minute, and one whenever its detail changes. */
+const SAME_LINE_MS = 60_000;
+/** By the checks of a process: the last line of each check that fails. */
+const lines = new WeakMap<object, Map<string, { detail: string; at_ms: number }>>();
 
 export type ProbeReply = Reply & { body: object | string };
 
@@ -56,6 +60,8 @@ interface Check {
 
 /** Runs all checks. A check that takes longer than 2 s fails. */
 async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promise<Record<string, Check>> {
+  const last = lines.get(readiness) ?? new Map<string, { detail: string; at_ms: number }>();
+  lines.set(readiness, last);
   const outcomes = Object.entries({ ...readiness, ...advisory }).map(
     async ([name, check]): Promise<[string, Check]> => {
       let timer: NodeJS.Timeout | undefined;
@@ -64,14 +70,20 @@ async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promis
       });
       try {
         await Promise.race([check(), late]);
+        last.delete(name);
         return [name, { ok: true }];
       } catch (error) {
         // Other errors may name addresses, so only the log shows them.
         const detail = error instanceof NotReady ? error.message : 'it does not work';
-        log.warn(
-          { check: name, ...(error instanceof NotReady ? { detail } : { err: error }) },
-          Object.hasOwn(advisory, name) ? 'something does not work, and leaves the service ready' : 'not ready',
-        );
+        const line = last.get(name);
+        const at_ms = performance.now();
+        if (line?.detail !== detail || at_ms - line.at_ms >= SAME_LINE_MS) {
+          last.set(name, { detail, at_ms });
+          log.warn(
+            { check: name, ...(error instanceof NotReady ? { detail } : { err: error }) },
+            Object.hasOwn(advisory, name) ? 'something does not work, and leaves the service ready' : 'not ready',
+          );
+        }
         return [name, { ok: false, detail }];
       } finally {
         clearTimeout(timer);
