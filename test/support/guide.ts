@@ -145,6 +145,7 @@ esac
 export INIT_CWD="$PWD" npm_package_json="${ROOT}package.json" PATH="${ROOT}node_modules/.bin:$PATH"
 case "$3" in
 ${Object.entries(scripts)
+  .filter(([name]) => name !== 'postinstall')
   .map(([name, command]) => `  ${name}) shift 4; exec ${command.replace(/^exec /, '')} "$@" ;;`)
   .join('\n')}
   *) echo "npm error Missing script: \\"$3\\"" >&2; exit 1 ;;
