@@ -26,21 +26,22 @@ const DEFAULT_DATABASE = 'url_checker';
 const COLLECTION = 'rate_buckets';
 const DUPLICATE_KEY = 11000;
 
-/** `index_ms`: the least time between two looks for the index. */
+/** `server_wait_ms`: the longest that a request waits for MongoDB before it counts in memory. `index_ms`: the least time between two looks for the index. */
 export async function openMongoRates(options: {
   url: string;
   tls?: TlsFiles;
   database?: string;
   log: Log;
+  server_wait_ms?: number;
   index_ms?: number;
 }): Promise<RateCounters> {
-  const { log, index_ms = INDEX_MS } = options;
+  const { log, server_wait_ms = SERVER_WAIT_MS, index_ms = INDEX_MS } = options;
   const client = new MongoClient(options.url, {
     ...mongoTls(options.tls),
-    serverSelectionTimeoutMS: SERVER_WAIT_MS,
-    connectTimeoutMS: SERVER_WAIT_MS,
-    socketTimeoutMS: SERVER_WAIT_MS,
-    waitQueueTimeoutMS: SERVER_WAIT_MS,
+    serverSelectionTimeoutMS: server_wait_ms,
+    connectTimeoutMS: server_wait_ms,
+    socketTimeoutMS: server_wait_ms,
+    waitQueueTimeoutMS: server_wait_ms,
     maxPoolSize: MAX_CONNECTIONS,
     // Losing a count together with a server is acceptable.
     writeConcern: { w: 1 },

@@ -26,6 +26,8 @@ import { readVersioned, replaceVersion, type VersionedText } from './versioned-o
 export interface S3BlobsOptions extends Omit<BlobBucket, 'kind'> {
   /** A folder of this machine for the copies that `file` makes, and for nothing else. */
   folder: string;
+  /** How long one request may wait for its answer. Default 10 s. */
+  answer_ms?: number;
 }
 
 export interface S3Blobs extends Blobs {
@@ -136,7 +138,7 @@ export async function openS3Blobs(options: S3BlobsOptions): Promise<S3Blobs> {
 }
 
 function clientConfig(options: S3BlobsOptions, endpoint: string | null): S3ClientConfig {
-  const { region, path_style: forcePathStyle, credentials } = options;
+  const { region, path_style: forcePathStyle, credentials, answer_ms = ANSWER_MS } = options;
   return {
     ...{ forcePathStyle, maxAttempts: TRIES },
     ...(region === null ? {} : { region }),
@@ -147,7 +149,7 @@ function clientConfig(options: S3BlobsOptions, endpoint: string | null): S3Clien
     // Not every store knows the newer checksums; the signature covers the content.
     ...{ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' },
     requestHandler: {
-      ...{ connectionTimeout: CONNECT_MS, requestTimeout: ANSWER_MS, throwOnRequestTimeout: true },
+      ...{ connectionTimeout: CONNECT_MS, requestTimeout: answer_ms, throwOnRequestTimeout: true },
       socketTimeout: SILENT_MS,
       httpAgent: { maxSockets: MAX_CONNECTIONS },
       httpsAgent: { maxSockets: MAX_CONNECTIONS },
