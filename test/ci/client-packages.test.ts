@@ -116,7 +116,7 @@ from url_checker_client import ApiError, UrlChecker, is_webhook_signed
 checker = UrlChecker(os.environ["BASE_URL"], os.environ["API_KEY"])
 site = os.environ["SITE"]
 job = checker.submit([{"url": site + "/a", "ref": "a"}, site + "/status/404", "no url"], label="py")
-stopped = checker.wait(job["job_id"], timeout_s=60, poll_s=0.02)
+stopped = checker.wait(job["job_id"], timeout_s=250, poll_s=0.2)
 results = list(checker.results(job["job_id"]))
 rejected = list(checker.rejected(job["job_id"]))
 jobs = list(checker.jobs(label="py"))

@@ -33,7 +33,7 @@ test('events query answers without the events of later versions, and says which 
   };
   const typed = await ask('SELECT count(*) FROM JobCreated; SELECT count(*) FROM jobs; FROM JobCreated');
   t.regex(typed.rows.join('\n'), new RegExp(`^ +${JOBS}\n\ncount.*\n +${JOBS}\n`));
-  t.regex(typed.stderr, /^2 events are of a later version of the service, and left as recorded \(2 JobCreated\)/);
+  t.regex(typed.stderr, /^2 events are of a later version of the service, and left as recorded \(2 JobCreated\)/m);
   const all = await ask("SELECT type, version, data FROM events WHERE stream LIKE 'job-later%' ORDER BY position");
   const data = JSON.stringify(CHANGED);
   t.deepEqual(
@@ -46,7 +46,7 @@ test('events query answers without the events of later versions, and says which 
   );
   t.regex(all.stderr, TOLD);
   t.regex((await ask('--unseal', '--stream', 'job-later-1', 'FROM events')).stderr, /1 JobCreated, 1 JobSplit/);
-  t.is((await ask('SELECT count(*) FROM CreditsGranted')).stderr, '');
+  t.notRegex((await ask('SELECT count(*) FROM CreditsGranted')).stderr, /later version/);
 });
 
 test('events read, count and export pass them on as they are recorded, and files of them are read alike', async (t) => {
@@ -76,7 +76,7 @@ test('events read, count and export pass them on as they are recorded, and files
   const lines = (await readFile(join(DATA_DIR, 'log.jsonl'), 'utf8')).trimEnd().split('\n');
   t.true(lines.some((line) => line.includes('"version":99')));
   const summary = await ops({ DATA_DIR }, 'export', '--json', '--out', join(DATA_DIR, 'log.csv'));
-  t.deepEqual(JSON.parse(summary.stderr).later, { JobCreated: 2, JobSplit: 1 });
+  t.deepEqual(JSON.parse(summary.stderr.trimEnd().split('\n').at(-1)!).later, { JobCreated: 2, JobSplit: 1 });
 });
 
 test('a copy has them among its events, and in the tables of their types when the service reads them', async (t) => {
