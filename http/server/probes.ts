@@ -26,6 +26,8 @@ export interface ProbeOptions {
   advisory?: ProbeOptions['readiness'];
   /** `/readyz` shows maintenance mode, which leaves the service ready. */
   maintenance?: Pick<Maintenance, 'current'>;
+  /** Milliseconds that never go back. */
+  monotonic?: () => number;
 }
 
 const READY_MS = 2000;
@@ -59,7 +61,8 @@ interface Check {
 }
 
 /** Runs all checks. A check that takes longer than 2 s fails. */
-async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promise<Record<string, Check>> {
+async function checkAll(options: ProbeOptions): Promise<Record<string, Check>> {
+  const { log, readiness, advisory = {}, monotonic = () => performance.now() } = options;
   const last = lines.get(readiness) ?? new Map<string, { detail: string; at_ms: number }>();
   lines.set(readiness, last);
   const outcomes = Object.entries({ ...readiness, ...advisory }).map(
@@ -76,7 +79,7 @@ async function checkAll({ log, readiness, advisory = {} }: ProbeOptions): Promis
         // Other errors may name addresses, so only the log shows them.
         const detail = error instanceof NotReady ? error.message : 'it does not work';
         const line = last.get(name);
-        const at_ms = performance.now();
+        const at_ms = monotonic();
         if (line?.detail !== detail || at_ms - line.at_ms >= SAME_LINE_MS) {
           last.set(name, { detail, at_ms });
           log.warn(
