@@ -6,7 +6,8 @@ import { readConfig } from '../../settings/config.ts';
 import { runGuide } from '../support/guide.ts';
 import { AUDIENCE, startProvider } from '../support/identity-provider.ts';
 import { testWith } from '../support/programs.ts';
-import { startTestService } from '../support/service.ts';
+import { openTestClient, startTestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const guide = readFileSync(new URL('../../docs/guides/signing-in.md', import.meta.url), 'utf8');
 
@@ -24,6 +25,9 @@ testWith(
   try {
     const replace = { '127.0.0.1:8080': new URL(service.url).host, 'https://id.example.com': provider.issuer };
     const [TOKEN, ADMIN_TOKEN] = [await provider.signIn('alice'), await provider.signIn('root', { role: 'admin' })];
+    // For a moment after the first sign-in it is null, as the reference says.
+    const alice = openTestClient(service.url, TOKEN);
+    await until(async () => (await alice.ask('GET', '/users/me')).body.registered_at !== null);
     t.is(await runGuide('docs/guides/signing-in.md', { replace, env: { TOKEN, ADMIN_TOKEN, SECRET } }), null);
   } finally {
     await service.stop();
