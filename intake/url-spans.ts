@@ -59,7 +59,7 @@ const PLACEHOLDER =
 const QUOTED_VALUE = /(?<==)"[^"<>\s]{1,200}"(?=$|[&#])/y;
 /** A placeholder of a template may hold spaces. */
 const TEMPLATE = /(?:\{\{[^{}\n]{0,80}\}\}|\{%[^{}\n]{0,80}%\}|\$\{[^{}\n]{0,80}\}|<[%?][^<>\n]{0,80}[%?]>)/y;
-const ENDS_SENTENCE = ".,;:!?|'*`\\";
+const ENDS_SENTENCE = ".,;:!?|'`\\";
 /** `->` and `=>`, whose last character ends the URL. */
 const ARROW = /[-=]{1,3}$/;
 const ENDS_ITEM = ',;|\\';
@@ -94,7 +94,8 @@ class Context {
   /** The closing brackets that are still to come. */
   readonly #open = new Map<string, number>();
   #bar_at = -1;
-  #underscore_at = -1;
+  /** Each mark that began a stress in this line, which another one ends. */
+  stress = '';
   readonly #text: string;
 
   constructor(text: string, is_word: boolean) {
@@ -109,8 +110,8 @@ class Context {
       if (closer !== undefined) this.#open.set(closer, (this.#open.get(closer) ?? 0) + 1);
       else if (this.closes(char)) this.#open.set(char, this.#open.get(char)! - 1);
       else if (char === '|') this.#bar_at = this.at;
-      else if (char === '\n') this.#bar_at = this.#underscore_at = -1;
-      else if (char === '_' && !/[\p{L}\p{N}_]/u.test(this.#text[this.at - 1] ?? ' ')) this.#underscore_at = this.at;
+      else if (char === '\n') [this.#bar_at, this.stress] = [-1, ''];
+      else if (!this.stress.includes(char) && this.#beginsStress(char)) this.stress += char;
     }
   }
   closes(char: string): boolean {
@@ -120,9 +121,10 @@ class Context {
   get has_bar(): boolean {
     return this.#bar_at !== -1;
   }
-  /** Whether an underscore before a word began a stress, which another one ends. */
-  get has_underscore(): boolean {
-    return this.#underscore_at !== -1;
+  /** Whether a mark stands before a word: no asterisk of a list, and no underscore inside of a word. */
+  #beginsStress(mark: string): boolean {
+    const [before = ' ', after = ' '] = [this.#text[this.at - 1], this.#text[this.at + 1]];
+    return mark === '*' ? after.trim() !== '' : mark === '_' && !/[\p{L}\p{N}_]/u.test(before);
   }
 }
 
@@ -202,7 +204,7 @@ function endOf(text: string, start: number, from: number, context: Context): num
     }
   }
   const is_item = is_word && at === text.length;
-  const sentence = context.has_underscore ? `${ENDS_SENTENCE}_` : ENDS_SENTENCE;
+  const sentence = ENDS_SENTENCE + context.stress;
   const is_bracket = before === '=' || /<(?:URL:)?$/i.test(text.slice(Math.max(0, start - 5), start));
   const is_arrow = text[at] === '>' && !is_bracket;
   const span = is_arrow ? text.slice(start, at).replace(ARROW, '') : text.slice(start, at);

@@ -36,6 +36,12 @@ for (const [syntax, text, urls] of [
   ['full-width punctuation', `请看 ${A}，谢谢。${B}。下一句`, [A, B]],
   ['full-width punctuation at the end of a line', `${A}。`, [A]],
   ['no spaces', `访问${A}查看，或${B}`, [A, B]],
+  ['Markdown, a stress that ends behind the URL', `*see ${A}* and **${B}**, __read ${A}__`, [A, B, A]],
+  [
+    'a wildcard, which no stress ends',
+    `allow https://c.example.org/* and ${A}\n* https://d.example.org/a/*`,
+    ['https://c.example.org/*', A, 'https://d.example.org/a/*'],
+  ],
   ['arrows', `${A}→${B}`, [A, B]],
   ['arrows and emoji', `👉${A}👈 ${B}✅`, [A, B]],
   ['quotes of several languages', `„${A}“ «${B}»`, [A, B]],
