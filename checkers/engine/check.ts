@@ -52,6 +52,8 @@ export class Check implements Task {
   current: URL;
   origin: string;
   path: string;
+  /** Until when the addresses of `host` are known; 0 for not known yet. */
+  known_until = 0;
   /** The Cookie header of the request. */
   cookie: string | null = null;
   readonly purpose: 'url' | 'probe';
@@ -223,6 +225,7 @@ export class Check implements Task {
     this.host = url.hostname;
     this.origin = url.origin;
     this.path = pathOf(url);
+    this.known_until = 0;
     this.cookie = cookie;
   }
 

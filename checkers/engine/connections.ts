@@ -53,6 +53,8 @@ export class Connection implements SocketOwner, Linked<Connection> {
   fault: Fault = 'none';
   got_alert = false;
   readonly offers_h2: boolean;
+  /** Whether its socket writes the headers that all requests have into a request without any. */
+  readonly writes_usual_headers: boolean;
   speaks_h2 = false;
   idle_since = 0;
   socket: net.Socket | null = null;
@@ -70,6 +72,7 @@ export class Connection implements SocketOwner, Linked<Connection> {
     this.proxy = proxy;
     this.address_at = address_at;
     this.offers_h2 = look === 'h2';
+    this.writes_usual_headers = look === 'first';
     if (look === 'lenient') {
       const { hostname, protocol, port } = new URL(origin);
       const options = { hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };

@@ -163,7 +163,7 @@ export class Lifecycle {
   }
 
   #enqueue(check: CheckInHand, first: boolean): void {
-    if (this.#requests.knows(check)) {
+    if (this.#requests.knows(check, this.#now())) {
       check.state = 'queued';
       this.#scheduler.add(check, first);
     } else {
@@ -213,7 +213,7 @@ export class Lifecycle {
       if (this.#capacity.room.isShort && !this.#capacity.room.mayStart(this.#scheduler.running, now)) return false;
       const check = this.#scheduler.next(fits);
       if (check === undefined) return false;
-      if (!this.#requests.knows(check)) {
+      if (!this.#requests.knows(check, now)) {
         // What was known of its host has expired.
         this.#scheduler.release(check);
         this.#enqueue(check, true);
@@ -260,11 +260,12 @@ export class Lifecycle {
     if (shouldTryAnotherProxy(this.#parts.proxies, check, exchange)) return void this.#askAgain(check, check.asked_at);
     // The step may lead to another host.
     const { host, origin } = check;
+    const now = this.#now();
     let step: Step;
     this.#parts.working?.enter(check.on_behalf_of ?? check.first.href);
     try {
-      step = check.step(exchange, this.#now());
-      this.origins.learn(check, host, origin, exchange, this.#now());
+      step = check.step(exchange, now);
+      this.origins.learn(check, host, origin, exchange, now);
       countAnswer(this.#parts.proxies, check, exchange);
     } catch (defect) {
       // undici would take an exception for a failure of the request, and the check would never end.

@@ -70,6 +70,7 @@ export class Requests implements ExchangeOwner {
       now,
       ca,
       sandbox,
+      usual_headers: this.#headers,
     });
   }
 
@@ -82,12 +83,11 @@ export class Requests implements ExchangeOwner {
   silent = 0;
 
   /** Whether the request of `check` needs no lookup of its host's name. */
-  knows({ host, origin }: CheckInHand): boolean {
-    return (
-      this.#freed?.origin === origin ||
-      this.resolver.known(host)?.ok === true ||
-      this.#connections.hasIdle(host, origin)
-    );
+  knows(check: CheckInHand, now: number): boolean {
+    const { host, origin } = check;
+    if (now < check.known_until || this.#freed?.origin === origin) return true;
+    check.known_until = this.resolver.knownUntil(host);
+    return now < check.known_until || this.#connections.hasIdle(host, origin);
   }
 
   /** Number of idle connections. */
@@ -112,7 +112,11 @@ export class Requests implements ExchangeOwner {
     const own =
       check.granted === null ? this.#headers : check.granted.headersOf(check.host, this.#headers, isDowngraded(check));
     const headers = check.cookie === null ? own : [...own, 'Cookie', check.cookie];
-    connection.client.dispatch({ path: check.path, method: 'GET', headers: headers as string[] }, exchange);
+    const are_usual = headers === this.#headers && connection.writes_usual_headers;
+    connection.client.dispatch(
+      { path: check.path, method: 'GET', headers: are_usual ? null : (headers as string[]) },
+      exchange,
+    );
   }
 
   /** Ends the request of `check`, if one is in flight, without calling `ended`. */

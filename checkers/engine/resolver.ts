@@ -1,7 +1,6 @@
 // Resolves names to vetted addresses. It caches answers for their time to live, looks a name up once for all that wait for it,
 // and passes every answer through the address guard.
 import { isIP } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../../events/checks.ts';
 import type { AddressGuard } from './addresses.ts';
 
@@ -31,9 +30,9 @@ export type Vetted =
   | { ok: false; code: Extract<ErrorCode, 'dns_not_found' | 'dns_failed' | 'blocked_address'> | 'shortage' };
 
 export interface Resolver {
-  /** What is known of a host without a query: literals and cached names; null for nothing. `host` as in `URL.hostname`. */
-  known(host: string): Vetted | null;
-  /** As `known`, also for a while after the answer expired: for a socket whose check has just seen a known name. */
+  /** Until when a host, as in `URL.hostname`, has addresses that are known without a query; 0 when none are. */
+  knownUntil(host: string): number;
+  /** What is known of a host without a query, also for a while after it expired: for a socket whose check has just seen a known name. */
   recent(host: string): Vetted | null;
   /** Calls `done` at once for known hosts, else later. */
   resolve(host: string, done: (vetted: Vetted) => void): void;
@@ -45,6 +44,7 @@ export interface Resolver {
 const CACHED_NAMES = 50_000;
 /** Of all cached names together. */
 const CACHED_ADDRESSES = 400_000;
+const GENERATIONS = 2;
 const MIN_TTL_S = 5;
 const MAX_TTL_S = 300;
 const NOT_FOUND_TTL_S = 30;
@@ -58,13 +58,38 @@ interface Entry {
   expires_at: number;
 }
 
+/** The latest answers, by name. The oldest leave first, whether they are asked for or not, because they expire soonest. */
+class Answers {
+  #newer = new Map<string, Entry>();
+  #older = new Map<string, Entry>();
+  /** Addresses in `#newer`. */
+  #addresses = 0;
+
+  get(name: string): Entry | undefined {
+    return this.#newer.get(name) ?? this.#older.get(name);
+  }
+
+  set(name: string, entry: Entry): void {
+    this.#addresses += entry.vetted.ok ? entry.vetted.addresses.length : 1;
+    this.#newer.set(name, entry);
+    const is_full = this.#newer.size >= CACHED_NAMES / GENERATIONS || this.#addresses >= CACHED_ADDRESSES / GENERATIONS;
+    if (is_full) this.#begin(this.#newer);
+  }
+
+  clear(): void {
+    this.#begin(new Map());
+  }
+
+  #begin(older: Map<string, Entry>): void {
+    this.#older = older;
+    this.#newer = new Map();
+    this.#addresses = 0;
+  }
+}
+
 /** The resolver vets all addresses of a name. One refused address refuses the name, because it may be an attack. */
 export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => number): Resolver {
-  const cache = new LRUCache<string, Entry>({
-    max: CACHED_NAMES,
-    maxSize: CACHED_ADDRESSES,
-    sizeCalculation: ({ vetted }) => (vetted.ok ? vetted.addresses.length : 1),
-  });
+  const cache = new Answers();
   const waiting = new Map<string, { asked_at: number; callbacks: ((vetted: Vetted) => void)[] }>();
 
   function vet(addresses: readonly string[], own = false): Vetted {
@@ -75,15 +100,20 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
     return { ok: true, addresses: allowed };
   }
 
-  function cached(host: string, grace_ms: number): Vetted | null {
-    // The oldest answers leave first, whether they are asked for or not: they expire soonest.
-    const entry = cache.peek(nameOf(host));
-    if (entry !== undefined) return entry.expires_at + grace_ms > now() ? entry.vetted : null;
+  /** An answer that may have expired, or what is known of a literal. */
+  function entryOf(host: string): Entry | null {
+    const entry = cache.get(nameOf(host));
+    if (entry !== undefined) return entry;
     const literal = host.startsWith('[') ? host.slice(1, -1) : host;
     if (isIP(literal) === 0) return null;
-    const vetted = vet([literal]);
-    cache.set(host, { vetted, expires_at: Number.POSITIVE_INFINITY });
-    return vetted;
+    const of_literal = { vetted: vet([literal]), expires_at: Number.POSITIVE_INFINITY };
+    cache.set(host, of_literal);
+    return of_literal;
+  }
+
+  function cached(host: string, grace_ms: number): Vetted | null {
+    const entry = entryOf(host);
+    return entry !== null && entry.expires_at + grace_ms > now() ? entry.vetted : null;
   }
 
   function settle(name: string, answer: Answer | NoAnswer): void {
@@ -97,7 +127,10 @@ export function createResolver(guard: AddressGuard, lookup: Lookup, now: () => n
   }
 
   return {
-    known: (host) => cached(host, 0),
+    knownUntil(host) {
+      const entry = entryOf(host);
+      return entry?.vetted.ok === true ? entry.expires_at : 0;
+    },
     recent: (host) => cached(host, RECENT_MS),
     resolve(host, done) {
       const known = cached(host, 0);

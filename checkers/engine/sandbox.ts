@@ -18,7 +18,7 @@ export function withSandbox(resolver: Resolver, { host: own }: Sandbox): Resolve
   const vetted = (host: string): Vetted | null => (host === own ? THERE : host.endsWith(below) ? ABSENT : null);
   return {
     ...resolver,
-    known: (host) => vetted(host) ?? resolver.known(host),
+    knownUntil: (host) => (host === own ? Number.POSITIVE_INFINITY : resolver.knownUntil(host)),
     recent: (host) => vetted(host) ?? resolver.recent(host),
     resolve(host, done) {
       const found = vetted(host);

@@ -2,13 +2,13 @@
 // proxy; and with TLS for the host of the URL. Decision 137 says why.
 import { constants } from 'node:crypto';
 import net from 'node:net';
-import { Writable } from 'node:stream';
 import tls from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import type { PooledProxy } from '../proxies/pool.ts';
 import type { Fault } from '../proxies/tries.ts';
 import { requestTunnel } from '../proxies/tunnel.ts';
 import { CheckFailure, errorCodeOf, isShortage, Shortage } from './errors.ts';
+import { headWriter } from './request-heads.ts';
 import type { Resolver, Vetted } from './resolver.ts';
 import type { Sandbox } from './sandbox.ts';
 import { issuerOfRefused } from './tls-details.ts';
@@ -28,6 +28,8 @@ export interface SocketSettings {
   /** Milliseconds that never go back. */
   now: () => number;
   sandbox?: Sandbox | undefined;
+  /** Names and values that a request has which undici writes without any. */
+  usual_headers: readonly string[];
 }
 
 /** The connection that owns a socket. */
@@ -62,6 +64,7 @@ export type ConnectDone = (error: Error | null, socket: net.Socket | null) => vo
 export class Sockets {
   readonly #settings: SocketSettings;
   readonly #out_of_files: () => void;
+  readonly #write: net.Socket['write'];
   readonly #open = new Set<net.Socket>();
   /** TLS sessions to resume, by origin: a full handshake costs more than the rest of a check. */
   readonly #sessions: LRUCache<string, Buffer>;
@@ -75,6 +78,7 @@ export class Sockets {
     const perf = { now: settings.now };
     this.#sessions = new LRUCache({ max: CACHED_SESSIONS, ttl: SESSION_MS, noUpdateTTL: true, perf });
     this.#out_of_files = out_of_files;
+    this.#write = headWriter(settings.usual_headers);
   }
 
   /** Resolves when all sockets are closed. */
@@ -178,7 +182,7 @@ export class Sockets {
     owner.speaks_h2 = (socket as tls.TLSSocket).alpnProtocol === 'h2';
     // The certificate is verified by now. A session stored earlier would skip the verification.
     if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(owner.origin, session));
-    if (!owner.speaks_h2 && !owner.offers_h2) socket.write = writeTitled as typeof socket.write;
+    if (!owner.speaks_h2 && !owner.offers_h2) socket.write = this.#write;
     done(null, socket);
   }
 
@@ -254,28 +258,6 @@ function identityError(hostname: string, certificate: tls.PeerCertificate): Erro
   if (certificate.subjectaltname !== undefined) return tls.checkServerIdentity(hostname, certificate);
   const reason = 'it names none but in its common name, which browsers ignore. Get one with alternative names.';
   return Object.assign(new Error(reason), { code: 'ERR_TLS_CERT_ALTNAME_INVALID', reason });
-}
-
-/**
- * Writes what undici writes, with the first two headers named as browsers do: undici knows them in lower case only, and some servers
- * know no other case.
- */
-function writeTitled(this: net.Socket, data: Uint8Array | string, ...rest: [BufferEncoding?]): boolean {
-  const titled = typeof data === 'string' && data.startsWith('GET ') ? titleCase(data) : data;
-  return Writable.prototype.write.call(this, titled, ...(rest as [BufferEncoding]));
-}
-
-/** Line breaks before the names, which are lower case. */
-const NAMES_OF_UNDICI = ['\r\nhost: ', '\r\nconnection: '];
-const UPPER_CASE = 0x20;
-
-function titleCase(head: string): Buffer {
-  const bytes = Buffer.from(head, 'latin1');
-  for (const name of NAMES_OF_UNDICI) {
-    const at = head.indexOf(name);
-    if (at >= 0) bytes[at + 2]! -= UPPER_CASE;
-  }
-  return bytes;
 }
 
 /**

@@ -121,3 +121,7 @@ test('the handshake offers the ciphers of browsers, and none of DHE', async (t) 
     [],
   );
 });
+
+test('a value that would end its header makes no engine', (t) => {
+  t.throws(() => createEngine({ ...SETTINGS, user_agent: 'ours\r\nCookie: a=1' }), { code: 'ERR_INVALID_CHAR' });
+});
