@@ -22,6 +22,8 @@ async function startCluster(t: ExecutionContext, binary: string): Promise<NatsSe
       startNatsServer(
         binary,
         ...['--name', `s${n}`, '--cluster_name', 'test', '--cluster', `nats://127.0.0.1:${port}`, '--routes', routes],
+        // As behind a load balancer or in Kubernetes: no client hears of the other servers.
+        '--no_advertise',
       ),
     ),
   );

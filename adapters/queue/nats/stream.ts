@@ -25,7 +25,6 @@ const CONSUMER_EXISTS = [10_148, 10_013];
 /** No server has room, or may keep a replica: some are down, or have no JetStream. */
 const TOO_FEW_SERVERS = [10_005, 10_023, 10_074];
 
-/** In a cluster of as many servers or more. */
 const CLUSTER_REPLICAS = 3;
 
 export class WorkStream {
@@ -112,9 +111,9 @@ export class WorkStream {
     }
   }
 
+  /** A server need not tell clients of the others (`no_advertise`), but always tells that there is a cluster. */
   #replicasOfCluster(): number {
-    const servers = new Set(this.#connection.nats.info?.connect_urls ?? []);
-    return servers.size >= CLUSTER_REPLICAS ? CLUSTER_REPLICAS : 1;
+    return this.#connection.nats.info?.cluster ? CLUSTER_REPLICAS : 1;
   }
 
   /** Counts how often the stream was made anew, or went back, since the first look. Makes a missing one. */
