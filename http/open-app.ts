@@ -145,7 +145,7 @@ async function openParts(config: Config, logger: Logger, opening: Omit<OpeningPa
     documents: config.mongodb_url ? 'mongodb' : 'sqlite',
   };
   const { roles, ...readiness } = openWatch(stores, readmodels, {
-    ...{ registry, kinds, log_max_mb: config.event_log_max_mb },
+    ...{ registry, kinds, log_max_mb: config.event_log_max_mb, data_dir: config.data_dir },
   });
   const jobWatch = openJobWatch({
     jobs: job_documents,
@@ -271,7 +271,7 @@ function publicPlace({ public_url }: Pick<Config, 'public_url'>) {
 
 /** Opens the application of a process without the http role: the probes alone. */
 export async function openProbes(
-  { event_log_max_mb: log_max_mb }: Pick<Config, 'event_log_max_mb'>,
+  { event_log_max_mb: log_max_mb, data_dir }: Pick<Config, 'event_log_max_mb' | 'data_dir'>,
   { stores, registry }: { stores: Omit<OpeningParts['stores'], 'blobs'>; registry: Registry },
   logger: Logger,
 ): Promise<OpenedApp> {
@@ -281,7 +281,7 @@ export async function openProbes(
     advisory,
     close,
   } = openWatch(stores, openReadModels(stores.documents), {
-    ...{ registry, log_max_mb },
+    ...{ registry, log_max_mb, data_dir },
   });
   const options = { log: logger, registry, readiness, advisory, maintenance };
   return {

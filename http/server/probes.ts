@@ -8,6 +8,7 @@ import type { Documents } from '../../readmodels/documents.ts';
 import { mails } from '../../readmodels/mails.ts';
 import { backupRehearsals, backups } from '../../readmodels/operations/backups.ts';
 import type { ReadModels } from '../../readmodels/read-models.ts';
+import { diskOf } from '../../roles/disk.ts';
 import { openRoleWatch, type RoleWatch } from '../../roles/role-signs.ts';
 import { VERSION } from '../../roles/version.ts';
 import type { Maintenance } from '../frame/maintenance.ts';
@@ -104,20 +105,21 @@ export function openWatch(
     registry,
     kinds,
     log_max_mb,
+    data_dir,
   }: {
     registry: Registry;
     kinds?: ReadinessOptions['kinds'];
     /** EVENT_LOG_MAX_MB. */
     log_max_mb: number | null;
+    data_dir: string;
   },
 ): Readiness & { roles: RoleWatch } {
   openProcessMetrics(registry, VERSION);
   const roles = openRoleWatch(documents);
   const { position } = readmodels;
-  const { disk } = documents;
   const readiness = openReadiness({
     ...{ head: () => log.head(), position, roles, registry, ...(kinds && { kinds }) },
-    ...(disk && { freeBytes: async () => (await disk.room()).free_bytes }),
+    freeBytes: async () => (await diskOf(data_dir))?.free_bytes ?? 0,
   });
   // Of the events that a follower lacks, the age of the first is enough.
   const followers = openFollowers({ log, documents, now: Date.now, count_to: 1 });

@@ -1,6 +1,9 @@
+import { tmpdir } from 'node:os';
 import test, { type ExecutionContext } from 'ava';
 import { Registry } from 'prom-client';
+import { openWatch } from '../../../http/server/probes.ts';
 import { openReadiness } from '../../../http/server/readiness.ts';
+import { openReadModels } from '../../../readmodels/read-models.ts';
 import { giveRoleSigns, openRoleWatch, type RoleSigns } from '../../../roles/role-signs.ts';
 import { until } from '../../support/behind.ts';
 import { openTestStores } from '../../support/stores.ts';
@@ -152,4 +155,26 @@ test('a queue that has lost work is ready when all of it is sent again', async (
   world.setLost(0);
   await world.untilFailed([]);
   t.pass();
+});
+
+// A file system of the kernel's has no room for anybody.
+const testOnLinux = process.platform === 'linux' ? test : test.skip;
+testOnLinux('a full disk of DATA_DIR is named wherever the documents are', async (t) => {
+  const { log, documents } = await openTestStores(t);
+  Object.defineProperty(documents, 'disk', { value: undefined });
+  const registry = new Registry();
+  const failing = async (data_dir: string) => {
+    const watch = openWatch({ log, documents }, openReadModels(documents), {
+      ...{ registry, log_max_mb: null, data_dir },
+    });
+    const answer = await watch.checks.disk?.().then(
+      () => 'there is room',
+      (error: Error) => error.message,
+    );
+    watch.close();
+    registry.clear();
+    return answer;
+  };
+  t.is(await failing('/proc'), 'there is no room on the disk of DATA_DIR');
+  t.is(await failing(tmpdir()), 'there is room');
 });
