@@ -6,7 +6,7 @@ import { DependencyFault } from '../roles/dependencies.ts';
 import { unlessAnswering, type Work, whileHeld } from '../roles/holding.ts';
 import type { ManagerName } from '../roles/managers.ts';
 import { steadyClock } from '../time/steady-clock.ts';
-import { keepRunning } from './keep-running.ts';
+import { keepRunning, StoreWaits } from './keep-running.ts';
 import { loopsOf } from './loops.ts';
 import { ManagerRunner } from './manager-runner.ts';
 import { ManagerWatch } from './manager-watch.ts';
@@ -25,13 +25,14 @@ export async function runProcesses(options: ProcessesOptions): Promise<void> {
     is_running = true;
     const parts = { ...options, removals: openRemovals(), now, steady, monotonic };
     const watches: ManagerWatch[] = [];
+    const waits = new StoreWaits(logger);
     options.managing?.(() => watches.map((watch) => watch.sign()));
     const keep = (name: ManagerName, start: (watch: ManagerWatch, onPass: () => void) => Promise<void>) => {
       const watch = new ManagerWatch(name, monotonic);
       watches.push(watch);
       // Without the dispatcher, jobs stand still: another process takes the role over. The others wait for their own fault to end.
       const stands = name === 'dispatch' ? { work } : {};
-      return keepRunning(watch, (onPass) => start(watch, onPass), { logger, signal, ...stands });
+      return keepRunning(watch, (onPass) => start(watch, onPass), { logger, waits, signal, ...stands });
     };
     await Promise.all([
       ...loopsOf(parts).map(({ name, run }) => keep(name, (watch, onPass) => run(signal, onPass, watch))),

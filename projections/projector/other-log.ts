@@ -23,6 +23,9 @@ interface Adoption {
   logger: Logger;
 }
 
+/** Read models of an empty log, which a projector has vouched for, only lag behind its first events; what comes of more is built unread, which is faster. */
+const FEW_EVENTS = 1000;
+
 /** Compares the documents with the log. When they came from another one, or their state is lost, it retires all of them, to be rebuilt. */
 export async function adoptLog({ log, log_id, fence, types, logger }: Adoption): Promise<void> {
   const id = await log_id();
@@ -34,7 +37,10 @@ export async function adoptLog({ log, log_id, fence, types, logger }: Adoption):
   const why = lost ?? other;
   const { state } = fence;
   // An earlier projector may have inserted documents of any event in the log: incomplete ones catch up with all.
-  const is_incomplete = why !== null || state.checkpoint === BEGINNING || state.catching_up_to !== null;
+  const is_incomplete =
+    why !== null ||
+    state.catching_up_to !== null ||
+    (state.checkpoint === BEGINNING && (state.log_id !== id || (await hasEvents(log, BEGINNING, types, FEW_EVENTS))));
   const catching_up_to = is_incomplete && (await hasEvents(log, BEGINNING, types)) ? await log.head() : null;
   if (!is_incomplete && state.log_id === id) return;
   await fence.inTurn((commit) =>
@@ -73,9 +79,11 @@ export async function endCatchingUp({ log, fence, types }: Pick<Adoption, 'log' 
   await fence.inTurn((commit) => commit(async () => ({ catching_up_to: null })));
 }
 
-export async function hasEvents(log: EventStore, from: Position, types: readonly string[]): Promise<boolean> {
-  for await (const _ of log.readAll({ from, filter: { types }, limit: 1 })) return true;
-  return false;
+/** Whether the log has more than so many such events after the position. */
+export async function hasEvents(log: EventStore, from: Position, types: readonly string[], than = 0): Promise<boolean> {
+  let events = 0;
+  for await (const _ of log.readAll({ from, filter: { types }, limit: than + 1 })) events++;
+  return events > than;
 }
 
 /** Whether a stream may be deleted without an event that says so. */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { BEGINNING, type EventStore, type Position } from '../../events/event-store.ts';
+import { isOfStore } from '../../events/store-faults.ts';
 import { openUrlListing, type UrlListing } from '../../events/url-listing.ts';
 import type { Documents } from '../../readmodels/documents.ts';
 import { type Follower, inGeneration, PROJECTOR, requestRebuild } from '../../readmodels/projection-state.ts';
@@ -64,6 +65,8 @@ const INDEXES_LOOK_MS = 60_000;
 const OVERTAKEN_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 
+const FAILED = 'the projector failed and will continue from its checkpoint';
+
 class LogReplaced extends Error {}
 
 /** Runs until `signal` aborts, one process at a time; a fault is retried with back-off. */
@@ -85,8 +88,10 @@ export async function runProjector(options: ProjectorOptions): Promise<void> {
         return pause(OVERTAKEN_MS * (0.2 + 0.8 * Math.random()), signal);
       }
       failures++;
-      work.failed('the projector failed and will continue from its checkpoint');
-      logger.error({ err: error, failures }, 'the projector failed and will continue from its checkpoint');
+      work.failed(FAILED);
+      // A store that is away passes by itself: one line tells of it.
+      if (!isOfStore(error)) logger.error({ err: error, failures }, FAILED);
+      else if (failures === 1) logger.warn({ err: error }, FAILED);
       await backOff(failures, LONGEST_PAUSE_MS, signal);
     }
   };

@@ -21,6 +21,7 @@ import { MANAGERS, type ManagerName, type ManagerSign } from '../../roles/manage
 import { giveRoleSigns, openRoleWatch } from '../../roles/role-signs.ts';
 import { until } from '../support/behind.ts';
 import { oneQueue } from '../support/one-queue.ts';
+import { over } from '../support/over.ts';
 import { openTestStores, project, silent } from '../support/stores.ts';
 
 const NAMES = Object.keys(MANAGERS) as ManagerName[];
@@ -52,15 +53,6 @@ const OF_LOG: Readonly<Record<string, ManagerName>> = {
   webhook_endpoints: 'endpoint keys',
   idempotency: 'key retirement',
 };
-
-/** The target with some methods of the test's own. */
-const over = <Target extends object>(target: Target, own: Partial<Target>): Target =>
-  new Proxy(target, {
-    get(of, key) {
-      const value: unknown = Reflect.get(own, key) ?? Reflect.get(of, key);
-      return typeof value === 'function' ? value.bind(of) : value;
-    },
-  });
 
 test('each process manager that fails for a minute is seen in all places, and seen to work again', async (t) => {
   t.timeout(120_000);

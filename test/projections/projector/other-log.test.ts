@@ -12,6 +12,7 @@ import { checksStream, jobStream } from '../../../events/streams.ts';
 import type { Documents } from '../../../readmodels/documents.ts';
 import { PROJECTOR, projectionStates, projectorStates } from '../../../readmodels/projection-state.ts';
 import { openReadModels } from '../../../readmodels/read-models.ts';
+import { over } from '../../support/over.ts';
 import { project, silent } from '../../support/stores.ts';
 import { count, counting, startProjector, tallies, tally } from '../../support/tallies.ts';
 
@@ -209,4 +210,30 @@ test('nobody reads documents of another log, or incomplete documents', async (t)
   await t.throwsAsync(found.get('all'), { code: 'unavailable' });
   await project({ log, documents }, [counting(1, 1)]);
   t.is((await found.get('all'))?.n, 3, 'the projector sees that nothing is missing');
+});
+
+test('a projector that takes over at the first events of a log lets everybody read on', async (t) => {
+  const { documents, open } = await openWorld(t);
+  const log = await open('events.db');
+  await project({ log, documents }, [counting(1, 1)]);
+  const readmodels = openReadModels(documents, { log_id: () => idOf(log) });
+  t.is(await readmodels.position(), BEGINNING);
+  await count(log, 3);
+  const [began, going_on] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = over(log, {
+    async *subscribe(options) {
+      began.resolve();
+      await going_on.promise;
+      yield* log.subscribe(options);
+    },
+  });
+  const stop = new AbortController();
+  const running = startProjector({ log: slow, documents }, [counting(1, 1)], stop.signal, { log_id: () => idOf(log) });
+  await began.promise;
+  t.is(await readmodels.collection(tallies).get('all'), null, 'as it was before these events');
+  going_on.resolve();
+  t.true(await readmodels.passed(await log.head(), 10_000));
+  t.is((await readmodels.collection(tallies).get('all'))?.n, 3);
+  stop.abort();
+  await running;
 });
