@@ -91,7 +91,6 @@ export async function startMachines(
       NODE_NO_WARNINGS: '1',
       NODE_OPTIONS: `--import ${OWN_MACHINE} --import ${NAMES}`,
     },
-    NAMES_FILE: roads.file,
     BLOB_URL: `file://${join(folder, 'blobs')}`,
     ...{ IDENTITY_JWKS_URL: issuer.jwks_url, IDENTITY_ISSUER: issuer.url, IDENTITY_AUDIENCE: AUDIENCE },
     ...{ LINK_SIGNING_KEY: 'l'.repeat(32), WEBHOOK_SIGNING_KEY: 'w'.repeat(32), LEDGER_SIGNING_KEY: 'h'.repeat(32) },
@@ -103,7 +102,13 @@ export async function startMachines(
   for (const [n, role] of roles.entries()) {
     const name = `${role}-${n}`;
     const port = role === 'http' ? await freePort() : null;
-    const own = { ROLES: role, MACHINE: name, DATA_DIR: join(folder, name), PORT: String(port ?? 0) };
+    const own = {
+      ROLES: role,
+      MACHINE: name,
+      DATA_DIR: join(folder, name),
+      PORT: String(port ?? 0),
+      NAMES_FILE: roads.file(n),
+    };
     await mkdir(own.DATA_DIR);
     const stores = {
       EVENTSTORE_URL: `esdb://${roads.at(servers.eventstore.name, n)}?tls=false`,
@@ -126,7 +131,7 @@ export async function startMachines(
     servers,
     roadOf: (machine, { name }) => roads.of(name)[machines.indexOf(machine)]!,
     async emptyQueue() {
-      const store = join(folder, 'nats', 'jetstream');
+      const store = join(servers.nats.store!, 'jetstream');
       await servers.nats.program.kill(0, () => rm(store, { recursive: true, force: true }));
     },
     ended_by_themselves,

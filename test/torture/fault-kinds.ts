@@ -5,13 +5,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ALL_PROJECTIONS } from '../../projections/all.ts';
 import type { Direction } from '../support/tcp-proxy.ts';
+import { ofClusters } from './cluster-faults.ts';
 import { fairNow, slowness } from './fair-clock.ts';
-import type { Fault, Span, Told } from './fault.ts';
-import type { Post } from './post.ts';
-import type { Random } from './random.ts';
+import { type Fault, STORE_BACK_MS, type Told, troubling, type World } from './fault.ts';
 import type { Server, Shape } from './shapes.ts';
 import type { Supervised } from './supervised.ts';
-import type { Target } from './target.ts';
 
 const MINUTE = 60_000;
 /** Right, half an hour fast, an hour slow. */
@@ -28,21 +26,8 @@ const STARVED = 10;
 const PAST_LEASE_MS = 12_000;
 /** Retries of webhooks begin after 4 s: each delivery fails once. */
 const RECEIVERS_FAIL_MS = 3500;
-/** What the guide promises: of a store, ten seconds; of a process, that it starts, or that another takes over its lease. */
-const STORE_BACK_MS = 10_000;
+/** A process starts, or another takes over its lease. */
 const PROCESS_BACK_MS = 15_000;
-
-export interface World {
-  shape: Shape;
-  target: Target;
-  post: Post;
-  random: Random;
-  spans: readonly Span[];
-  /** Hears of a role that was asked to end and did not end well. */
-  violated(what: string): void;
-  /** Asks the service to make a projection anew. */
-  rebuild(projection: string): Promise<void>;
-}
 
 /** The condition of /readyz that names a server. */
 const CHECK_OF: Readonly<Record<string, string>> = {
@@ -59,24 +44,9 @@ export function faultKinds(world: World): readonly Fault[] {
     ...ofTheOutside(world),
     ...(shape.disk ? [fullDisk(world)] : []),
     ...(shape.servers.length > 0
-      ? [...ofServers(world), ...ofRoads(world), ...ofEmptyStores(world)]
+      ? [...ofServers(world), ...ofRoads(world), ...ofEmptyStores(world), ...ofClusters(world)]
       : [slowDisk(world)]),
   ];
-}
-
-/** Each part is troubled by one fault at a time. */
-const troubled = new Set<object>();
-
-async function troubling<T extends object>(
-  { random }: World,
-  among: readonly T[],
-  run: (one: T) => Promise<void>,
-): Promise<void> {
-  const free = among.filter((one) => !troubled.has(one));
-  if (free.length === 0) return;
-  const one = random.pick(free);
-  troubled.add(one);
-  await run(one).finally(() => troubled.delete(one));
 }
 
 function ofProcesses(world: World): Fault[] {
@@ -202,7 +172,8 @@ function slowDisk({ shape, random }: World): Fault {
 function ofServers(world: World): Fault[] {
   const { random } = world;
   const { servers } = world.shape;
-  const durable = servers.filter(({ is_durable }) => is_durable);
+  const nodes = servers.flatMap((server) => server.nodes);
+  const durable = servers.filter(({ is_durable }) => is_durable).flatMap((server) => server.nodes);
   const away_ms = (is_long: boolean) =>
     is_long || random.chance(0.2) ? random.between(12_000, 20_000) : random.between(200, 5000);
   const back_ms = STORE_BACK_MS;
@@ -241,14 +212,14 @@ function ofServers(world: World): Fault[] {
       kind: 'SIGSTOP of a server',
       weight: 2,
       back_ms,
-      run: () => troubling(world, servers, ({ program }) => program.freeze(random.between(500, 12_000))),
+      run: () => troubling(world, nodes, ({ program }) => program.freeze(random.between(500, 12_000))),
     },
     {
       kind: 'a slow server',
       weight: 2,
       back_ms,
       run: ({ is_long }) =>
-        troubling(world, servers, async ({ program }) => {
+        troubling(world, nodes, async ({ program }) => {
           const until = performance.now() + (is_long ? 10_000 : random.between(1000, 8000));
           while (performance.now() < until) {
             await program.freeze(random.between(50, 300));

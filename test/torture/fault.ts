@@ -1,4 +1,12 @@
 // A fault: when it was, what it does, for how long the service may stand still after it, and who is told of it.
+import type { Post } from './post.ts';
+import type { Random } from './random.ts';
+import type { Shape } from './shapes.ts';
+import type { Target } from './target.ts';
+
+/** What the guide promises of each store. */
+export const STORE_BACK_MS = 10_000;
+
 /** A time in which something was wrong, by the fair clock. */
 export interface Span {
   what: string;
@@ -27,4 +35,31 @@ export interface Fault {
   /** So long after its end the service may stand still, by the fair clock. */
   back_ms: number;
   run(run: Run): Promise<void>;
+}
+
+export interface World {
+  shape: Shape;
+  target: Target;
+  post: Post;
+  random: Random;
+  spans: readonly Span[];
+  /** Hears of a role that was asked to end and did not end well. */
+  violated(what: string): void;
+  /** Asks the service to make a projection anew. */
+  rebuild(projection: string): Promise<void>;
+}
+
+/** Each part is troubled by one fault at a time. */
+const troubled = new Set<object>();
+
+export async function troubling<T extends object>(
+  { random }: World,
+  among: readonly T[],
+  run: (one: T) => Promise<void>,
+): Promise<void> {
+  const free = among.filter((one) => !troubled.has(one));
+  if (free.length === 0) return;
+  const one = random.pick(free);
+  troubled.add(one);
+  await run(one).finally(() => troubled.delete(one));
 }

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Canary } from './canary.ts';
 import { fairNow } from './fair-clock.ts';
-import type { Fault, Run, Span, Told } from './fault.ts';
-import { faultKinds, type World } from './fault-kinds.ts';
+import type { Fault, Run, Span, Told, World } from './fault.ts';
+import { faultKinds } from './fault-kinds.ts';
 
 /** The share of faults that come alone and are measured, where TORTURE_MEASURED sets no other. */
 const MEASURED = 0.3;

@@ -1,11 +1,10 @@
 // The three shapes in which the service is tortured: its processes, the servers that they stand on, and the stores behind
 // them for whoever looks.
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MongoClient } from 'mongodb';
 import { pino } from 'pino';
 import { openMongoDocuments } from '../../adapters/documents/mongodb/mongodb-documents.ts';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
@@ -19,8 +18,9 @@ import { codedOf } from '../support/stores.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { openDisk } from './disk.ts';
 import { fairNow } from './fair-clock.ts';
+import { emptied, leadersOf, withMongo } from './leaders.ts';
 import { openRoads } from './roads.ts';
-import { startServers } from './servers.ts';
+import { type ServerNode, type StartedServer, startNodes } from './servers.ts';
 import { type Supervised, supervise } from './supervised.ts';
 
 const MAIN = fileURLToPath(new URL('../../main.ts', import.meta.url));
@@ -32,21 +32,21 @@ const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', imp
 const READY_MS = 60_000;
 const silent = pino({ level: 'silent' });
 
-export const SHAPES = ['embedded', 'apart', 'servers'] as const;
+/** `clusters`: three nodes of MongoDB and of NATS. */
+export const SHAPES = ['embedded', 'apart', 'servers', 'clusters'] as const;
 export type ShapeName = (typeof SHAPES)[number];
+const APART = ['http', 'projector', 'processes', 'checker', 'checker', 'projector,processes'];
 const ROLES: Record<ShapeName, readonly string[]> = {
   embedded: ['http,projector,processes,checker'],
-  apart: ['http', 'projector', 'processes', 'checker', 'checker', 'projector,processes'],
-  servers: ['http', 'projector', 'processes', 'checker', 'checker', 'projector,processes'],
+  apart: APART,
+  servers: APART,
+  clusters: APART,
 };
+const NODES: Record<ShapeName, number> = { embedded: 0, apart: 0, servers: 1, clusters: 3 };
 
-export interface Server {
-  name: string;
-  /** The way of each process to it. */
+export interface Server extends StartedServer {
+  /** The ways of each process to each node. */
   roads: readonly TcpProxy[];
-  program: Supervised;
-  /** Whether what it has acknowledged outlives it. */
-  is_durable: boolean;
 }
 
 export interface Shape {
@@ -65,6 +65,10 @@ export interface Shape {
   disk_refused: string | null;
   /** Lets the way lead to another address, under the name that its process knows. */
   move(road: TcpProxy): Promise<void>;
+  /** The node of a cluster that leads; null where none does. */
+  leaderOf(server: Server): Promise<ServerNode | null>;
+  /** Asks the leader of a cluster to leave that to another node. */
+  stepDown(server: Server): Promise<void>;
   /** Removes all documents of MongoDB, while the service runs. */
   emptyDocuments(): Promise<void>;
   /** NATS loses all that it has, and is away meanwhile. */
@@ -91,11 +95,14 @@ export async function openShape(
   const disk = await openDisk(data_dir);
   const clock_file = join(folder, 'clock');
   await writeFile(clock_file, '0');
-  const servers = name === 'servers' ? await startServers(folder, findNatsServer(), ended_by_itself) : null;
-  const roads = servers && (await openRoads(Object.values(servers), ROLES[name].length, join(folder, 'names')));
+  const servers = NODES[name] > 0 ? await startNodes(folder, findNatsServer(), ended_by_itself, NODES[name]) : null;
+  const nodes = servers ? Object.values(servers).flatMap((server) => server.nodes) : [];
+  const roads = await openRoads(nodes, ROLES[name].length, join(folder, 'names'));
   const database = `torture_${randomBytes(6).toString('hex')}`;
-  const mongodbAt = (at: string) => `mongodb://${at}/${database}?directConnection=true`;
-  const mongodbOf = (port: number) => mongodbAt(`127.0.0.1:${port}`);
+  const mongodbAt = (at: readonly string[]) =>
+    `mongodb://${at}/${database}?${at.length > 1 ? 'replicaSet=rs0' : 'directConnection=true'}`;
+  const mongodb_url = mongodbAt(servers?.mongodb.nodes.map((node) => `127.0.0.1:${node.port}`) ?? []);
+  const leaders = servers && leadersOf(servers, mongodb_url);
   const [port, probe_port] = [await freePort(), await freePort()];
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env;
   const env = {
@@ -119,14 +126,18 @@ export async function openShape(
     NODE_OPTIONS: `--import ${CLOCK} --import ${NAMES}`,
     NODE_COMPILE_CACHE: COMPILED,
     CLOCK_FILE: clock_file,
-    ...(roads && { NAMES_FILE: roads.file }),
   };
-  const storesOf = (n: number) =>
-    roads && {
-      EVENTSTORE_URL: `esdb://${roads.at('eventstoredb', n)}?tls=false`,
-      MONGODB_URL: mongodbAt(roads.at('mongod', n)),
-      NATS_URL: `nats://${roads.at('nats-server', n)}`,
-    };
+  const storesOf = (n: number) => {
+    const at = (server: StartedServer) => server.nodes.map((node) => roads.at(node.name, n));
+    return (
+      servers && {
+        NAMES_FILE: roads.file(n),
+        EVENTSTORE_URL: `esdb://${at(servers.eventstore)}?tls=false`,
+        MONGODB_URL: mongodbAt(at(servers.mongodb)),
+        NATS_URL: `nats://${at(servers.nats)}`,
+      }
+    );
+  };
   const processes = ROLES[name].map((roles, n) => {
     const has_http = roles.includes('http');
     const of_role = {
@@ -149,7 +160,7 @@ export async function openShape(
   const url = `http://127.0.0.1:${port}`;
   const openStoredLog = () =>
     servers
-      ? openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.port}?tls=false`, log: silent })
+      ? openEventStoreDb({ url: `esdb://127.0.0.1:${servers.eventstore.nodes[0]!.port}?tls=false`, log: silent })
       : openSqliteEventStore({ path: join(data_dir, 'events.db') });
   const shape: Shape = {
     name,
@@ -159,14 +170,18 @@ export async function openShape(
     processes,
     http: processes[0]!,
     probe_url: `http://127.0.0.1:${probe_port}`,
-    servers: servers ? Object.values(servers).map((server) => ({ ...server, roads: roads!.of(server.name) })) : [],
-    move: async (road) => roads?.move(road),
+    servers: Object.values(servers ?? {}).map((server) => ({
+      ...server,
+      roads: server.nodes.flatMap((node) => roads.of(node.name)),
+    })),
+    move: (road) => roads.move(road),
+    leaderOf: async (server) => leaders?.leaderOf(server) ?? null,
+    stepDown: async (server) => leaders?.stepDown(server),
     emptyQueue: async (down_ms) => {
-      const store = join(folder, 'nats', 'jetstream');
-      await servers?.nats.program.kill(down_ms, () => rm(store, { recursive: true, force: true }));
+      const lost = servers?.nats.nodes.map(({ program, store }) => program.kill(down_ms, () => emptied(store!)));
+      await Promise.all(lost ?? []);
     },
-    emptyDocuments: async () =>
-      servers! && withMongo(mongodbOf(servers.mongodb.port), (client) => client.db(database).dropDatabase()),
+    emptyDocuments: async () => void (await withMongo(mongodb_url, (client) => client.db(database).dropDatabase())),
     disk: disk.refused === null ? disk : null,
     disk_refused: disk.refused,
     step: (offset_ms) => writeFile(clock_file, String(offset_ms)),
@@ -174,21 +189,13 @@ export async function openShape(
     openLog: async () => codedOf(await openStoredLog(), data_dir),
     openDocuments: () =>
       servers
-        ? openMongoDocuments({ url: mongodbOf(servers.mongodb.port), log: silent })
+        ? openMongoDocuments({ url: mongodb_url, log: silent })
         : openSqliteDocuments({ path: join(data_dir, 'documents.db') }),
     openEmptyDocuments: () => openSqliteDocuments({ path: join(folder, 'replayed.db') }),
     async close() {
       for (const program of processes) program.end();
-      if (servers) {
-        await withMongo(mongodbOf(servers.mongodb.port), (client) => client.db(database).dropDatabase()).catch(
-          () => {},
-        );
-        await roads!.close();
-        for (const server of Object.values(servers)) {
-          await server.proxy.cut();
-          server.program.end();
-        }
-      }
+      await roads.close();
+      for (const { program } of nodes) program.end();
       await disk.close();
     },
   };
@@ -199,11 +206,6 @@ export async function openShape(
     await shape.close();
     throw error;
   }
-}
-
-async function withMongo(url: string, work: (client: MongoClient) => Promise<unknown>): Promise<void> {
-  await using client = new MongoClient(url, { serverSelectionTimeoutMS: 5000 });
-  await work(client);
 }
 
 /** Whether it is answered with 200 before so much of the fair clock has passed. */

@@ -1,8 +1,8 @@
-// Tortures the service in three shapes at once: random clients, a stranger, random faults, then quiet, and everything is held to a model.
+// Tortures the service in several shapes at once: random clients, a stranger, random faults, then quiet, and everything is held to a model.
 //   TORTURE_SECONDS=600 TORTURE_SEED=1 TORTURE_SHAPES=embedded,apart,servers npm run torture
 // TORTURE_FAULTS names the kinds of faults that are drawn, with commas; TORTURE_MEASURED=1 lets each come alone, and the table has its seconds.
 // The exit code is 1 when anything does not hold, with a line for each violation; `--tap` prints the sentences as TAP.
-// The shape "servers" wants MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
+// The shape "servers", and "clusters" with three nodes each, which runs when it is named, want MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
 import { randomInt } from 'node:crypto';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueLocalToken } from '../../adapters/identity/index.ts';
 import { openTestClient } from '../support/service.ts';
+import { holds } from './alerts.ts';
 import { openCanary } from './canary.ts';
 import { type Client, openClient, type Watch } from './clients.ts';
 import { expireResults } from './expiry.ts';
@@ -140,6 +141,10 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     await settle(evidence, about('everything settles after the last fault'));
     if (!(await answers(`${shape.url}/readyz`, READY_MS)))
       ready.broken.push(`/readyz is not 200 when all is quiet: ${await textOf(shape.url)}`);
+    const alarmed = about('nobody is told of a violation of the ledger');
+    alarmed.looked++;
+    const metrics = await fetch(`${shape.probe_url}/metrics`).then((answer) => answer.text());
+    if (holds('LedgerViolation', metrics)) alarmed.broken.push('the alert LedgerViolation holds');
     await checkExports(evidence, about('exports are whole, with one row a URL'));
     await view.follow();
     const stopping = about('every role stops cleanly');
@@ -247,7 +252,9 @@ const textOf = (url: string) => fetch(`${url}/readyz`).then((answer) => answer.t
 
 const seconds = Number(process.env.TORTURE_SECONDS ?? 60);
 const seed = Number(process.env.TORTURE_SEED ?? randomInt(2 ** 31));
-const names = (process.env.TORTURE_SHAPES ?? SHAPES.join(',')).split(',') as ShapeName[];
+const names = (process.env.TORTURE_SHAPES ?? SHAPES.filter((name) => name !== 'clusters').join()).split(
+  ',',
+) as ShapeName[];
 const unknown = names.filter((name) => !SHAPES.includes(name));
 if (!(seconds > 0) || !Number.isInteger(seed) || unknown.length > 0) {
   throw new Error(`TORTURE_SECONDS and TORTURE_SEED want numbers, TORTURE_SHAPES some of ${SHAPES.join(', ')}`);
