@@ -1,5 +1,5 @@
 // Values of DuckDB as JSON has them.
-import type { DuckDBResult, DuckDBTimestampValue, DuckDBValueConverter } from '@duckdb/node-api';
+import type { DuckDBDateValue, DuckDBResult, DuckDBTimestampValue, DuckDBValueConverter } from '@duckdb/node-api';
 
 type DuckDb = typeof import('@duckdb/node-api');
 
@@ -22,7 +22,9 @@ export async function* rowsOf(
       case Id.UHUGEINT:
         return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
       case Id.DECIMAL:
-        return Number(value.toString());
+        return decimal(value.toString());
+      case Id.DATE:
+        return infinity((value as DuckDBDateValue).days) ?? String(value);
       case Id.TIMESTAMP:
         return timeText(value as DuckDBTimestampValue, (time) => time.toISOString().slice(0, -1));
       case Id.TIMESTAMP_TZ:
@@ -40,10 +42,20 @@ export async function* rowsOf(
   }
 }
 
+/** A number of JSON has 15 digits for sure. */
+const decimal = (text: string): number | string => (text.replace(/\D/g, '').length > 15 ? text : Number(text));
+
+const LAST_DAY = 2 ** 31 - 1;
+const infinity = (days: number): string | undefined =>
+  Math.abs(days) === LAST_DAY ? `${days < 0 ? '-' : ''}infinity` : undefined;
+
 /** Years beyond those of JavaScript, and infinity, as DuckDB writes them. */
 function timeText(value: DuckDBTimestampValue, text: (time: Date) => string): string {
-  const time = new Date(Number(value.micros / 1000n));
-  return Number.isNaN(time.getTime()) ? String(value) : text(time);
+  const { micros } = value;
+  const rest = ((micros % 1000n) + 1000n) % 1000n;
+  const time = new Date(Number((micros - rest) / 1000n));
+  if (Number.isNaN(time.getTime())) return String(value);
+  return rest === 0n ? text(time) : text(time).replace(/\.\d{3}/, `$&${String(rest).padStart(3, '0')}`);
 }
 
 /**

@@ -1,24 +1,10 @@
 // Draws SQL over the tables of events from a seed: every way in which DuckDB lets a statement name a table.
+import { sqlText } from '../../analysis/duckdb.ts';
+import { bare, type Drawing, type Forms } from './sql-drawing.ts';
+import { DUCKDB_FORMS } from './sql-duckdb-forms.ts';
 
-export interface Drawing {
-  next(below: number): number;
-  of<Each>(choices: readonly Each[]): Each;
-}
-
-/** Mulberry32. */
-export function drawingFrom(seed: number): Drawing {
-  let state = seed;
-  function next(below: number): number {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  }
-  return { next, of: (choices) => choices[next(choices.length)]! };
-}
-
-/** The forms by name, so that a test says which ones it drew. */
-const FORMS: Readonly<Record<string, (draw: Drawing, name: () => string) => string>> = {
+const FORMS: Forms = {
+  ...DUCKDB_FORMS,
   using: (d, t) => `SELECT count(*) FROM ${t()} ${joined(d)} ${t()} USING (${d.of(['stream', 'revision', 'actor'])})`,
   several: (d, t) => `SELECT count(*) FROM ${t()} JOIN ${t()} USING (stream) ${joined(d)} ${t()} USING (stream)`,
   on: (d, t) =>
@@ -73,7 +59,7 @@ const FORMS: Readonly<Record<string, (draw: Drawing, name: () => string) => stri
   sampled: (_, t) => `SELECT count(*) FROM ${t()} USING SAMPLE 100 %`,
   query_table: (_, t) => `SELECT count(*) FROM query_table('${bare(t())}')`,
   query_tables: (_, t) => `SELECT count(*) FROM query_table(['${bare(t())}', '${bare(t())}'], true)`,
-  query: (_, t) => `SELECT * FROM query('SELECT count(*) AS n FROM ' || '${bare(t()).replaceAll('"', '')}')`,
+  query: (_, t) => `SELECT * FROM query('SELECT count(*) AS n FROM ' || '${bare(t())}')`,
   qualified: (_, t) => `SELECT count(*) FROM main.${bare(t())}`,
   described: (_, t) => `SELECT column_name FROM (DESCRIBE ${t()})`,
   summarized: (_, t) => `SELECT column_name, count FROM (SUMMARIZE ${t()})`,
@@ -95,12 +81,28 @@ export const FORM_NAMES = Object.keys(FORMS);
 const COLUMNS = ['stream', 'position', 'actor'] as const;
 const joined = (draw: Drawing) => draw.of(['JOIN', 'INNER JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL OUTER JOIN']);
 const set = (draw: Drawing) => draw.of(['UNION', 'UNION ALL', 'INTERSECT', 'EXCEPT', 'EXCEPT ALL']);
-const bare = (name: string) => name;
+
+export interface Statement {
+  sql: string;
+  parameters: Record<string, string>;
+  /** The same without parameters. */
+  whole: string;
+}
+
+/** A parameter of a form: its name, its type and its value. */
+const PARAMETER = /\{(\S+?)\|([^|]+)\|((?:[^{}]|\{[^{}]*\})*)\}/g;
 
 /** A statement of a form over some of the tables, whose names are written in any case. */
-export function statementOf(form: string, draw: Drawing, tables: readonly string[]): string {
-  return FORMS[form]!(draw, () => {
+export function statementOf(form: string, draw: Drawing, tables: readonly string[]): Statement {
+  const text = FORMS[form]!(draw, () => {
     const name = draw.of(tables);
-    return draw.of([name, name.toLowerCase(), name.toUpperCase(), name]);
+    return draw.of([name, name.toLowerCase(), name.toUpperCase(), `"${name.toUpperCase()}"`]);
   });
+  const parameters: Record<string, string> = {};
+  const sql = text.replace(PARAMETER, (_, name, _type, value) => {
+    parameters[name] ??= value;
+    return `$${name}`;
+  });
+  const whole = text.replace(PARAMETER, (_, name, type) => `CAST(${sqlText(parameters[name]!)} AS ${type})`);
+  return { sql, parameters, whole };
 }
