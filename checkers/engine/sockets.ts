@@ -180,10 +180,17 @@ export class Sockets {
     // A server that speaks only HTTP/2 without TLS is not asked whether it does (RFC 9113, 3.3). undici goes by this property.
     if (!secure && owner.offers_h2) Object.assign(socket, { alpnProtocol: 'h2' });
     owner.speaks_h2 = (socket as tls.TLSSocket).alpnProtocol === 'h2';
-    // The certificate is verified by now. A session stored earlier would skip the verification.
-    if (secure) socket.on('session', (session: Buffer) => this.#sessions.set(owner.origin, session));
+    if (secure) this.#keepSession(owner.origin, socket as tls.TLSSocket);
     if (!owner.speaks_h2 && !owner.offers_h2) socket.write = this.#write;
     done(null, socket);
+  }
+
+  /** The certificate is verified by now. A session stored earlier would skip the verification. */
+  #keepSession(origin: string, socket: tls.TLSSocket): void {
+    socket.on('session', (session: Buffer) => this.#sessions.set(origin, session));
+    // Older protocols had theirs in the handshake.
+    const session = socket.getProtocol() === 'TLSv1.3' ? undefined : socket.getSession();
+    if (session !== undefined) this.#sessions.set(origin, session);
   }
 
   /** Calls `then` once: with null when the socket is connected, else with the error. */

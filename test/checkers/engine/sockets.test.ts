@@ -181,23 +181,25 @@ test.serial('floods of every kind end in time and take little memory', async (t)
   }
 });
 
-test('a new connection to an origin resumes its TLS session', async (t) => {
-  const resumed: boolean[] = [];
-  const server = await startRawServer(
-    (socket) => {
-      resumed.push((socket as TLSSocket).isSessionReused());
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'));
-    },
-    { cert: GOOD, key: SERVER_KEY },
-  );
-  const engine = createEngine({ ...SETTINGS, timeout_ms: 15_000 }, { ca: AUTHORITY });
-  t.teardown(() => server.close());
-  for (let time = 0; time < 3; time++) {
-    t.like(await engine.check(`https://127.0.0.1:${server.port}/${time}`), { verdict: 'ok', attempts: 1 });
-  }
-  t.deepEqual(resumed, [false, true, true]);
-  await engine.close();
-});
+for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+  test(`a new connection to an origin resumes its session of ${maxVersion}`, async (t) => {
+    const resumed: boolean[] = [];
+    const server = await startRawServer(
+      (socket) => {
+        resumed.push((socket as TLSSocket).isSessionReused());
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'));
+      },
+      { cert: GOOD, key: SERVER_KEY, maxVersion },
+    );
+    const engine = createEngine({ ...SETTINGS, timeout_ms: 15_000 }, { ca: AUTHORITY });
+    t.teardown(() => server.close());
+    for (let time = 0; time < 3; time++) {
+      t.like(await engine.check(`https://127.0.0.1:${server.port}/${time}`), { verdict: 'ok', attempts: 1 });
+    }
+    t.deepEqual(resumed, [false, true, true]);
+    await engine.close();
+  });
+}
 
 /** Whether a client's first message offers to resume a session (RFC 8446, 4.2.11): the extension is the last one. */
 function offersSession(hello: Buffer): boolean {
