@@ -59,7 +59,7 @@ function rateOf(begun_with: number): (done: number) => number {
 
 /** A bar with as much beside it as fits into `columns` together with the ^C that a terminal shows. */
 export function bar({ total, done }: Progress, per_second: number, columns: number, out?: Out, unit = URLS): string {
-  const percent = `${percentOf({ total, done })} %`.padStart(5);
+  const percent = `${percentOf({ total, done })}%`.padStart(4);
   const counts = `${count(done).padStart(count(total).length)} of ${count(total)}`;
   const rate = per_second >= 0.5 ? `${count(Math.round(per_second))} ${unit.rate}/s` : '';
   const left = per_second > 0 && done < total ? `${duration((total - done) / per_second)} left` : '';
@@ -76,12 +76,12 @@ export function bar({ total, done }: Progress, per_second: number, columns: numb
   return percent.slice(0, width);
 }
 
-/** @example line({ total: 200, done: 50 }, 12) // '50 of 200 URLs checked (25 %), 12 URL/s, 13 s left' */
+/** @example line({ total: 200, done: 50 }, 12) // '50 of 200 URLs checked (25%), 12 URL/s, 13 s left' */
 export function line(progress: Progress, per_second: number, unit = URLS): string {
   const { total, done } = progress;
   const left = per_second > 0 && done < total ? `, ${duration((total - done) / per_second)} left` : '';
   const rate = `${count(Math.round(per_second))} ${unit.rate}/s`;
-  return `${count(done)} of ${count(total)} ${unit.done} (${percentOf(progress)} %), ${rate}${left}`;
+  return `${count(done)} of ${count(total)} ${unit.done} (${percentOf(progress)}%), ${rate}${left}`;
 }
 
 const percentOf = ({ total, done }: Progress) => (total === 0 ? 0 : Math.floor((done / total) * 100));
@@ -89,7 +89,7 @@ const percentOf = ({ total, done }: Progress) => (total === 0 ? 0 : Math.floor((
 const painted = (style: 'green' | 'gray', text: string, out: Out | undefined) =>
   out === undefined ? text : styleText(style, text, { stream: out });
 
-export const count = (n: number) => Math.round(n).toLocaleString('en-US').replaceAll(',', ' ');
+export const count = (n: number) => Math.round(n).toLocaleString('en-US');
 
 export function duration(seconds: number): string {
   const whole = Math.ceil(seconds);

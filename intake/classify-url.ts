@@ -58,7 +58,8 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 /** Most URLs are of these characters alone: no white space and no control character, nothing that encoding has lost, no bracket of a placeholder. */
 const CLEAN = /^[hH][tT][tT][pP][sS]?:[!-;=-Z\\-z|}~]+$/;
 const HTTP = /^https?:/i;
-const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+/** A word with a colon and a space behind it, as in `Status: open`, is text. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\s)/i;
 const HOST_AND_PORT = /^([^/?#:]*):\d+(?:[/?#]|$)/;
 const WHITE_SPACE = /\s/;
 const SECOND_URL = /\s(?:https?:\/\/|www\.)/i;

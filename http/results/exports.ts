@@ -13,7 +13,7 @@ import { assertValid, linkErrors, linkParameters, openSignedLinks } from '../fra
 import { groupOf, type Parts } from '../group.ts';
 import { openLinkedJobs } from '../shares/linked-jobs.ts';
 import { exportFilename } from './export/file-name.ts';
-import { EXPORT_FORMATS, jobExport, NO_TABLE, TOO_WIDE, UPLOAD_MISSING } from './export/job-export.ts';
+import { EXPORT_FORMATS, jobExport, NO_TABLE, nameOf, TOO_WIDE, UPLOAD_MISSING } from './export/job-export.ts';
 import { filterOf, NON_2XX, resultFilters, statusGroup } from './result-view.ts';
 
 const wire = ({ read, log, blobs, config, keys, public_url, now, jobs: job_commands, accounts }: Parts) => ({
@@ -136,7 +136,7 @@ export const download = route({
   async handler({ job, query, signal }, { read, links }) {
     const row_count = await totalOf(read, job, filterOf(query), signal);
     const link = links.sign(`/downloads/${job._id}`, { format: 'csv', ...query });
-    return { body: { ...link, filename: exportFilename(job.filename, 'csv'), row_count } };
+    return { body: { ...link, filename: exportFilename(job.filename, 'csv', nameOf(query)), row_count } };
   },
 });
 

@@ -64,7 +64,7 @@ test('JSON lists what is no URL, with its place and reason; text shows the first
   t.is(rejected.length, 1000);
   t.deepEqual(rejected[0], { file, row: 3, value: 'word0', reason: 'no_domain' });
   t.is(results[0].cell, 'A2');
-  t.regex((await run([file])).stdout, /list\.csv:7 "word4" has no domain.*\n {2}and 1 195 more, see --json\n/);
+  t.regex((await run([file])).stdout, /list\.csv:7 "word4" has no domain.*\n {2}and 1,195 more, see --json\n/);
 });
 
 test('URLs and several files are one check, in which each URL is checked once', async (t) => {

@@ -25,17 +25,17 @@ test('the bar is never wider than the terminal, with room for ^C', (t) => {
 
 test('a narrow terminal shows less, and the share always', (t) => {
   const state = { total: 20_000, done: 5_000 };
-  t.is(bar(state, 500, 80), `${'█'.repeat(8)}${'░'.repeat(22)}   25 %   5 000 of 20 000  500 URL/s  30 s left`);
-  t.is(bar(state, 500, 60), `${'█'.repeat(3)}${'░'.repeat(7)}   25 %   5 000 of 20 000  500 URL/s  30 s left`);
-  t.is(bar(state, 500, 50), `${'█'.repeat(3)}${'░'.repeat(8)}   25 %   5 000 of 20 000  30 s left`);
-  t.is(bar(state, 500, 36), `${'█'.repeat(2)}${'░'.repeat(6)}   25 %   5 000 of 20 000`);
-  t.is(bar(state, 500, 20), `${'█'.repeat(3)}${'░'.repeat(7)}   25 %`);
-  t.is(bar(state, 500, 9), ' 25 %');
+  t.is(bar(state, 500, 80), `${'█'.repeat(8)}${'░'.repeat(22)}   25%   5,000 of 20,000  500 URL/s  30 s left`);
+  t.is(bar(state, 500, 60), `${'█'.repeat(3)}${'░'.repeat(8)}   25%   5,000 of 20,000  500 URL/s  30 s left`);
+  t.is(bar(state, 500, 50), `${'█'.repeat(3)}${'░'.repeat(9)}   25%   5,000 of 20,000  30 s left`);
+  t.is(bar(state, 500, 36), `${'█'.repeat(2)}${'░'.repeat(7)}   25%   5,000 of 20,000`);
+  t.is(bar(state, 500, 20), `${'█'.repeat(3)}${'░'.repeat(8)}   25%`);
+  t.is(bar(state, 500, 9), ' 25%');
 });
 
 test('elsewhere than on a terminal progress is a line', (t) => {
-  t.is(line({ total: 20_000, done: 5_000 }, 500), '5 000 of 20 000 URLs checked (25 %), 500 URL/s, 30 s left');
-  t.is(line({ total: 20, done: 0 }, 0), '0 of 20 URLs checked (0 %), 0 URL/s');
+  t.is(line({ total: 20_000, done: 5_000 }, 500), '5,000 of 20,000 URLs checked (25%), 500 URL/s, 30 s left');
+  t.is(line({ total: 20, done: 0 }, 0), '0 of 20 URLs checked (0%), 0 URL/s');
 });
 
 test('progress ends with the terminal cleared, and writes no control characters elsewhere', async (t) => {

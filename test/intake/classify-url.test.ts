@@ -63,6 +63,7 @@ for (const [text, reason] of [
   ['data:text/html,x', 'unsupported_scheme'],
   ['tel:5551234', 'unsupported_scheme'],
   ['htp://example.com', 'unsupported_scheme'],
+  ['Status: open', 'several_words'],
   ['a@example.com', 'email_address'],
   ['localhost', 'no_domain'],
   ['foo', 'no_domain'],

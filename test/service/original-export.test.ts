@@ -125,7 +125,7 @@ test('a workbook comes back as a workbook, with its numbers and dates', async (t
   const response = await fetch(`${service.url}/jobs/${job_id}/export?original=true&format=xlsx`, {
     headers: { authorization: `Bearer ${alice.token}` },
   });
-  t.regex(response.headers.get('content-disposition')!, /filename="pages-results\.xlsx"/);
+  t.regex(response.headers.get('content-disposition')!, /filename="pages-with-results\.xlsx"/);
   const exported = new Excel.Workbook();
   await exported.xlsx.load((await response.arrayBuffer()) as never);
   const rows = exported.worksheets[0]!;

@@ -96,6 +96,15 @@ test('the warnings of a list speak of what the page has', async (t) => {
   for (const page of [columns, sheets]) t.is(await page.getByRole('main').getByText('`').count(), 0);
 });
 
+test('the preview says what is wrong with a row, and how many of them it shows', async (t) => {
+  const page = await service.open(t, '/jobs/new', { user: newUser() });
+  const rows = Array.from({ length: 21 }, (_, n) => `Status: open ${n}`);
+  await page.getByLabel('Or paste a list').fill(`${site.url}/\n${rows.join('\n')}\n`);
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText('Invalid: 21 rows, the first 20').waitFor();
+  t.is(await page.getByText('row 2 Status: open 0 text without a URL').count(), 1);
+});
+
 test('each verdict leads to its results', async (t) => {
   const user = newUser();
   const page = await service.open(t, `/jobs/${await endedJob(user)}`, { user });
@@ -103,6 +112,10 @@ test('each verdict leads to its results', async (t) => {
   await page.getByText(/^[1-9]\d* results?$/).waitFor();
   await row(page, '/status/404').waitFor();
   t.is(await page.getByLabel('Verdict').inputValue(), 'broken');
+  await page
+    .getByLabel('Status')
+    .getByText(/^4xx, 5xx or unreachable \(\d+\)$/)
+    .waitFor({ state: 'attached' });
   await page.getByLabel('Verdict').selectOption('Soft 404');
   await page.getByText('No result passes these filters').waitFor();
   t.true(page.url().endsWith('?verdict=soft_404'));

@@ -3,15 +3,18 @@ const MAX_CHARS = 100;
 /** Characters that file systems refuse, or that reverse the writing direction and so hide the real extension. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu;
 
-/** @example exportFilename('C:\\My links.xlsx', 'csv') // 'My links-results.csv' */
-export function exportFilename(uploaded: string | null, extension: string): string {
+/**
+ * `what` tells the files of one job apart.
+ * @example exportFilename('C:\\My links.xlsx', 'csv') // 'My links-results.csv'
+ */
+export function exportFilename(uploaded: string | null, extension: string, what = 'results'): string {
   const last = (uploaded ?? '').toWellFormed().split(/[/\\]/).at(-1)!;
   const stem = last.replace(/\.[A-Za-z0-9]{1,5}$/, '').replace(UNSAFE, '_');
   const short = [...stem]
     .slice(0, MAX_CHARS)
     .join('')
     .replace(/^[.\s_]+|[.\s_]+$/g, '');
-  return `${short === '' ? '' : `${short}-`}results.${extension}`;
+  return `${short === '' ? '' : `${short}-`}${what}.${extension}`;
 }
 
 /**

@@ -75,10 +75,17 @@ export async function jobExport(parts: ExportParts, request: ExportRequest): Pro
     stream: Readable.from(of(lines)),
     headers: {
       'content-type': content_type,
-      'content-disposition': attachment(exportFilename(job.filename, format)),
+      'content-disposition': attachment(exportFilename(job.filename, format, nameOf(request))),
     },
   };
 }
+
+/** What the name of an exported file says that it holds. */
+export const nameOf = ({
+  original = false,
+  redirects = false,
+}: Partial<Pick<ExportRequest, 'original' | 'redirects'>>) =>
+  original ? 'with-results' : redirects ? 'redirects' : 'results';
 
 /** The results with the places of their URLs. */
 async function* placed(

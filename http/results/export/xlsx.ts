@@ -42,6 +42,10 @@ async function write(
     const first = await iterator.next();
     const head: readonly Line[] = first.done ? [] : first.value;
     const start = sheetStart(head.length, widths);
+    const columns = head.at(-1)?.length ?? 0;
+    /** The buttons of the last line of the head, which filter the rows below it. */
+    const filter = (last_row: number) =>
+      columns === 0 ? '' : `<autoFilter ref="A${head.length}:${lettersOf(columns - 1)}${last_row}"/>`;
     let page: readonly Line[] = [];
     let at = 0;
     let is_end = first.done === true;
@@ -78,7 +82,7 @@ async function write(
         if (pause) await pause;
         if (at === page.length) await fill();
       }
-      yield `${text}</sheetData></worksheet>`;
+      yield `${text}</sheetData>${filter(row - 1)}</worksheet>`;
     }
 
     let sheets = 0;

@@ -9,6 +9,7 @@ import { csvField, csvOf } from '../../../http/results/export/csv.ts';
 import { attachment, exportFilename } from '../../../http/results/export/file-name.ts';
 import { xlsxOf } from '../../../http/results/export/xlsx.ts';
 import type { Place } from '../../../http/results/result-place.ts';
+import { lettersOfColumn } from '../../../intake/find-column.ts';
 import { DateValue } from '../../../intake/workbook-sheet.ts';
 import type { ResultDocument } from '../../../readmodels/results/results.ts';
 import { result } from '../../support/result-document.ts';
@@ -147,6 +148,13 @@ test('XLSX continues a full sheet in another one with its own header', async (t)
   t.is((await sheetsOf(rows.slice(0, 20), 11)).length, 2);
 });
 
+test('each sheet of XLSX can be filtered by its header', async (t) => {
+  const rows = Array.from({ length: 12 }, (_, index) => result(index));
+  const refs = (await sheetsOf(rows, 11)).map(({ autoFilter }) => autoFilter);
+  const last = lettersOfColumn(NAMES.length - 1);
+  t.deepEqual(refs, [`A1:${last}11`, `A1:${last}3`]);
+});
+
 test('an exported file gets a safe name from the uploaded one', (t) => {
   const names: [string | null, string][] = [
     ['urls.csv', 'urls-results.csv'],
@@ -163,6 +171,7 @@ test('an exported file gets a safe name from the uploaded one', (t) => {
     ['x'.repeat(500), `${'x'.repeat(100)}-results.csv`],
   ];
   for (const [uploaded, expected] of names) t.is(exportFilename(uploaded, 'csv'), expected, String(uploaded));
+  t.is(exportFilename('urls.csv', 'xlsx', 'with-results'), 'urls-with-results.xlsx');
 });
 
 test('Content-Disposition has the name in ASCII and in UTF-8', (t) => {

@@ -10,8 +10,8 @@ type Asked = Given<'GET /jobs/{job_id}/results'>;
 type Group = NonNullable<Asked['status_group']>;
 type Verdict = NonNullable<Asked['verdict']>;
 const GROUPS = namesOf<Group>({ '2xx': 1, '3xx': 1, '4xx': 1, '5xx': 1, broken: 1, unreachable: 1 });
-/** `broken` is a verdict, and the name of a wider group: the group is called by the field of the results that it asks for. */
-const GROUP_LABELS: Readonly<Partial<Record<Group, string>>> = { broken: 'is_broken' };
+/** `broken` is a verdict too, and narrower than this group. */
+const GROUP_LABELS: Readonly<Partial<Record<Group, string>>> = { broken: '4xx, 5xx or unreachable' };
 
 export interface Filter {
   verdict?: Verdict;

@@ -55,7 +55,7 @@ export function Page({ params }: PageProps) {
   );
 }
 
-// What was found, at a glance: the verdicts, the response times, and the domains with the most broken URLs.
+// What was found, at a glance: the verdicts, the response times, and the domains with the most failures.
 type Stats = AnswerOf<'GET /jobs/{job_id}/stats'>;
 
 const WORST = 6;
@@ -94,7 +94,7 @@ function ResponseTimes({ times }: { times: Stats['response_times_ms'] }) {
       />
       <p class="facts">
         <span>median {span(p50 ?? 0)}</span>
-        <span>95 % within {span(p95 ?? 0)}</span>
+        <span>95% within {span(p95 ?? 0)}</span>
         <span>slowest {span(max ?? 0)}</span>
       </p>
     </section>
@@ -112,8 +112,8 @@ function WorstDomains({ stats: { domains } }: { stats: Stats }) {
     .slice(0, WORST);
   return (
     <section class="card">
-      <h2>Domains with the most broken URLs</h2>
-      {worst.length === 0 && <p>No domain has broken URLs.</p>}
+      <h2>Domains with the most failures</h2>
+      {worst.length === 0 && <p>No domain has unreachable URLs, or answers with 4xx or 5xx.</p>}
       <ol class="rows">
         {worst.map(({ domain, broken, count }) => (
           <li key={domain}>
@@ -170,7 +170,7 @@ function LeftOut({ job }: { job: Job }) {
   const left_out = [
     { count: job.duplicates_removed, what: 'duplicate' },
     { count: job.invalid_urls_rejected, what: 'invalid' },
-    { count: job.blocked_urls_skipped, what: 'blocked' },
+    { count: job.blocked_urls_skipped, what: 'blocklisted' },
   ].filter(({ count }) => count > 0);
   if (left_out.length === 0) return null;
   return (

@@ -134,7 +134,9 @@ function cellsOf({ index, result, onOpen }: RowProps) {
         </button>
       </td>
       <td>
-        <span class={`badge is-${verdict}`}>{VERDICT_LABELS[verdict]}</span>
+        <span class={`badge is-${verdict}`} title={VERDICT_LABELS[verdict]}>
+          {verdict === 'blocked' ? 'Blocked' : VERDICT_LABELS[verdict]}
+        </span>
       </td>
       <td title={error_code ?? undefined}>{status_code ?? error_code?.replaceAll('_', ' ') ?? '–'}</td>
       <td class="number">{response_time_ms === null ? '–' : `${grouped(response_time_ms)} ms`}</td>

@@ -63,6 +63,19 @@ function Shortage({ cost, balance }: { cost: number; balance: number }) {
   );
 }
 
+/** Reasons whose name alone does not say what to do about the row. */
+const REASONS: Readonly<Partial<Record<string, string>>> = {
+  undecodable: 'characters were lost: save the file as UTF-8',
+  unsupported_scheme: 'neither http nor https',
+  several_words: 'text without a URL',
+  space_in_url: 'a space in the URL: write it as %20',
+  no_domain: 'no domain, such as example.com',
+  relative: 'relative to a page that the file does not name',
+  placeholder: 'a placeholder: put a value in its place',
+  uncalculated: 'a formula without a result: open the file, and save it',
+  prefix_missing: 'no http:// or https:// before it',
+};
+
 /** The kinds of rows, and what a job does with each. */
 const KINDS = [
   { name: 'valid', label: 'Valid', what: 'checked' },
@@ -142,12 +155,13 @@ function Samples({ analysis }: Pick<PreviewProps, 'analysis'>) {
         <details key={name} class="card" open={name !== 'valid'}>
           <summary>
             {label}: {counted(analysis[name].count, 'row')}
+            {analysis[name].samples.length < analysis[name].count && `, the first ${analysis[name].samples.length}`}
           </summary>
           <ul class="samples">
             {analysis[name].samples.map(({ row, value, reason, blocked_domain }) => (
               <li key={`${row}${value}`}>
-                <small>{grouped(row)}</small> <bdi>{value}</bdi>
-                {reason && <small> {blocked_domain ?? reason.replaceAll('_', ' ')}</small>}
+                <small>row {grouped(row)}</small> <bdi>{value}</bdi>
+                {reason && <small> {blocked_domain ?? REASONS[reason] ?? reason.replaceAll('_', ' ')}</small>}
               </li>
             ))}
           </ul>
