@@ -4,6 +4,7 @@
 /** The fields of the errors of nodemailer. */
 export interface SmtpError {
   message: string;
+  name?: string | undefined;
   code?: string | undefined;
   /** The command that failed; `API` where none was sent. */
   command?: string | undefined;
@@ -42,6 +43,13 @@ export function recipientRefusal(error: SmtpError, sender: string): string | nul
   return command === 'RCPT TO' && WORDS_OF_RECIPIENT.some((words) => words.test(response)) ? response : null;
 }
 
-/** Whether the server puts this mail off, and took the sender and the credentials: it is greylisted, or the mailbox is busy. */
-export const isPutOff = ({ command, responseCode = 0 }: SmtpError): boolean =>
-  (command === 'RCPT TO' || command === 'DATA') && responseCode >= 400 && responseCode < 500;
+/** RFC 3463: the mail system or the network fails, for every mail. */
+const OF_SERVER = /\b4\.[34]\.\d{1,3}\b/;
+const TEMPORARY = /\b4\.\d{1,3}\.\d{1,3}\b/;
+
+/** Whether the server puts off this mail alone: it is greylisted, or the mailbox is busy. A server that closes, or has no room, takes no other mail either. */
+export function isPutOff({ command, responseCode = 0, response = '' }: SmtpError): boolean {
+  if (command !== 'RCPT TO' && command !== 'DATA') return false;
+  if (responseCode < 400 || responseCode >= 500 || responseCode === 421) return false;
+  return !OF_SERVER.test(response) && (responseCode !== 452 || TEMPORARY.test(response));
+}

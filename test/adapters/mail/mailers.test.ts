@@ -8,7 +8,10 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { openOutboxMailer } from '../../../adapters/mail/outbox-mailer.ts';
+import { smtpAdvice } from '../../../adapters/mail/smtp-advice.ts';
 import { openSmtpMailer } from '../../../adapters/mail/smtp-mailer.ts';
+import type { SmtpError } from '../../../adapters/mail/smtp-refusals.ts';
+import { MailPutOff } from '../../../processes/mail.ts';
 
 const mail = {
   id: 'endpoint-1',
@@ -125,6 +128,36 @@ test('what a server says of this recipient alone is a refusal, and nothing else'
     ['data', '550 5.1.1 <alice@example.com> is unknown here'],
   ] as const)
     t.is(typeof (await say(at, said)), 'string', `${at} ${said}`);
+});
+
+test('a mail that a server puts off waits alone, and a server that takes nothing is a fault of its own', async (t) => {
+  const said = { at: 'rcpt', text: '', code: 450 };
+  const sayAt = (at: string) => (said.at === at ? refuse(said.text, said.code) : undefined);
+  const mailer = await mailerTo(t, {
+    onMailFrom: (_address, _session, done) => done(sayAt('from')),
+    onRcptTo: (_address, _session, done) => done(sayAt('rcpt')),
+    onData(stream, _session, done) {
+      stream.resume().on('end', () => done(sayAt('data')));
+    },
+  });
+  for (const [at, reply, is_put_off] of [
+    ['rcpt', '450 4.2.0 Greylisted', true],
+    ['rcpt', '451 4.7.1 Greylisted, come back', true],
+    ['rcpt', '452 4.2.2 Mailbox full', true],
+    ['data', '450 Later', true],
+    ['rcpt', '452 Insufficient system storage', false],
+    ['rcpt', '451 4.3.0 Temporary lookup failure', false],
+    ['rcpt', '421 4.7.0 Closing', false],
+    ['data', '451 4.3.0 Queue file write error', false],
+    ['from', '452 4.3.1 No room', false],
+    ['from', '451 4.7.1 Try later', false],
+  ] as const) {
+    Object.assign(said, { at, code: Number(reply.slice(0, 3)), text: reply.slice(4) });
+    const error = await t.throwsAsync<Error>(mailer.send(mail));
+    t.is(error instanceof MailPutOff, is_put_off, `${at} ${reply}`);
+    const advice = smtpAdvice((error.cause ?? error) as SmtpError, { server: 'SERVER', from: 'us@check.example' });
+    t.regex(advice, is_put_off ? /^SERVER works, and takes this mail later/ : /^SERVER takes no mails now/);
+  }
 });
 
 test('an empty address is refused', async (t) => {
