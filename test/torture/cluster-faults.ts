@@ -1,7 +1,7 @@
 // What can go wrong with a cluster alone: its leader changes, ends or falls silent, or a node comes back without its data. The service
 // goes on beside the others.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Fault, STORE_BACK_MS, troubling, type World } from './fault.ts';
+import { type Fault, type Run, STORE_BACK_MS, troubling, type World } from './fault.ts';
 import { emptied } from './leaders.ts';
 import type { ServerNode } from './servers.ts';
 
@@ -14,10 +14,11 @@ export function ofClusters(world: World): Fault[] {
   if (clusters.length === 0) return [];
   const back_ms = STORE_BACK_MS;
   /** The node that was the leader stays away while the others go on: what is measured begins when it goes. */
-  const leaving = (leave: (leader: ServerNode) => Promise<void>) => () =>
+  const leaving = (leave: (leader: ServerNode) => Promise<void>) => (run: Run) =>
     troubling(world, clusters, async (cluster) => {
       const leader = await shape.leaderOf(cluster).catch(() => null);
       if (leader === null) return;
+      run.strikes(cluster.name);
       leave(leader).catch(() => {});
       await sleep(100);
     });
@@ -26,7 +27,13 @@ export function ofClusters(world: World): Fault[] {
       kind: 'a new leader',
       weight: 2,
       back_ms,
-      run: () => troubling(world, clusters, (cluster) => shape.stepDown(cluster).catch(() => {})),
+      run: ({ strikes }) =>
+        troubling(world, clusters, async (cluster) => {
+          await shape.stepDown(cluster).then(
+            () => strikes(cluster.name),
+            () => {},
+          );
+        }),
     },
     { kind: 'a lost leader', weight: 1, back_ms, run: leaving(({ program }) => program.kill(AWAY_MS)) },
     { kind: 'a silent leader', weight: 1, back_ms, run: leaving(({ program }) => program.freeze(AWAY_MS)) },
@@ -35,8 +42,9 @@ export function ofClusters(world: World): Fault[] {
       weight: 1,
       is_alone: true,
       back_ms,
-      run: () =>
-        troubling(world, clusters, ({ nodes }) => {
+      run: ({ strikes }) =>
+        troubling(world, clusters, ({ name, nodes }) => {
+          strikes(name);
           const { program, store } = random.pick(nodes);
           return program.kill(random.between(0, 3000), () => emptied(store!));
         }),

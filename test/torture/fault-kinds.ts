@@ -182,8 +182,9 @@ function ofServers(world: World): Fault[] {
       kind: 'a server cut off',
       weight: 4,
       back_ms,
-      run: ({ is_long, tells }) =>
+      run: ({ is_long, strikes, tells }) =>
         troubling(world, servers, async (server) => {
+          strikes(server.name);
           await Promise.all(server.roads.map((road) => road.cut()));
           tells(awayOf(server));
           await sleep(away_ms(is_long));
@@ -194,8 +195,9 @@ function ofServers(world: World): Fault[] {
       kind: 'dropped packets of a server',
       weight: 3,
       back_ms,
-      run: ({ is_long, tells }) =>
+      run: ({ is_long, strikes, tells }) =>
         troubling(world, servers, async (server) => {
+          strikes(server.name);
           for (const road of server.roads) road.hold(['to', 'from']);
           tells(awayOf(server));
           await sleep(away_ms(is_long));
@@ -206,20 +208,29 @@ function ofServers(world: World): Fault[] {
       kind: 'kill -9 of a server',
       weight: 2,
       back_ms,
-      run: () => troubling(world, durable, ({ program }) => program.kill(random.between(0, 3000))),
+      run: ({ strikes }) =>
+        troubling(world, durable, ({ of, program }) => {
+          strikes(of);
+          return program.kill(random.between(0, 3000));
+        }),
     },
     {
       kind: 'SIGSTOP of a server',
       weight: 2,
       back_ms,
-      run: () => troubling(world, nodes, ({ program }) => program.freeze(random.between(500, 12_000))),
+      run: ({ strikes }) =>
+        troubling(world, nodes, ({ of, program }) => {
+          strikes(of);
+          return program.freeze(random.between(500, 12_000));
+        }),
     },
     {
       kind: 'a slow server',
       weight: 2,
       back_ms,
-      run: ({ is_long }) =>
-        troubling(world, nodes, async ({ program }) => {
+      run: ({ is_long, strikes }) =>
+        troubling(world, nodes, async ({ of, program }) => {
+          strikes(of);
           const until = performance.now() + (is_long ? 10_000 : random.between(1000, 8000));
           while (performance.now() < until) {
             await program.freeze(random.between(50, 300));
@@ -234,15 +245,16 @@ function ofServers(world: World): Fault[] {
 function ofRoads(world: World): Fault[] {
   const { random, shape } = world;
   const ways: readonly (readonly Direction[])[] = [['to'], ['from'], ['to', 'from']];
-  const roads = shape.servers.flatMap((server) => server.roads);
+  const roads = shape.servers.flatMap(({ name, roads }) => roads.map((road) => ({ name, road })));
   const lasts = (is_long: boolean) => sleep(is_long || random.chance(0.3) ? 15_000 : random.between(200, 5000));
   return [
     {
       kind: 'a role cut from a store',
       weight: 5,
       back_ms: PROCESS_BACK_MS,
-      run: ({ is_long }) =>
-        troubling(world, roads, async (road) => {
+      run: ({ is_long, strikes }) =>
+        troubling(world, roads, async ({ name, road }) => {
+          strikes(name);
           const is_refused = random.chance(0.3);
           if (is_refused) await road.cut();
           else road.hold(random.pick(ways));
@@ -255,7 +267,11 @@ function ofRoads(world: World): Fault[] {
       kind: 'a moved name',
       weight: 2,
       back_ms: STORE_BACK_MS,
-      run: () => troubling(world, roads, (road) => shape.move(road)),
+      run: ({ strikes }) =>
+        troubling(world, roads, ({ name, road }) => {
+          strikes(name);
+          return shape.move(road);
+        }),
     },
   ];
 }
@@ -269,14 +285,22 @@ function ofEmptyStores(world: World): Fault[] {
       weight: 1,
       is_alone: true,
       back_ms: PROCESS_BACK_MS,
-      run: () => troubling(world, named('mongod'), () => shape.emptyDocuments()),
+      run: ({ strikes }) =>
+        troubling(world, named('mongod'), ({ name }) => {
+          strikes(name);
+          return shape.emptyDocuments();
+        }),
     },
     {
       kind: 'an empty queue',
       weight: 1,
       is_alone: true,
       back_ms: STORE_BACK_MS,
-      run: () => troubling(world, named('nats-server'), () => shape.emptyQueue(random.between(0, 3000))),
+      run: ({ strikes }) =>
+        troubling(world, named('nats-server'), ({ name }) => {
+          strikes(name);
+          return shape.emptyQueue(random.between(0, 3000));
+        }),
     },
   ];
 }

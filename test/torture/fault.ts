@@ -23,6 +23,8 @@ export interface Told {
 export interface Run {
   /** It lasts long enough for an operator to be told. */
   is_long: boolean;
+  /** Says which server it strikes. */
+  strikes(server: string): void;
   /** Says who is to be told, as soon as that is known. */
   tells(told: Told): void;
 }

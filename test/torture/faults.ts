@@ -13,7 +13,11 @@ const QUIET_MS = 3000;
 /** A fault that came alone: after so much of the fair clock all was as before. */
 export interface Measured {
   kind: string;
+  /** The server that it struck, where it struck one. */
+  server: string | null;
   back_ms: number;
+  /** The same by the wall's clock, which a busy machine makes longer. */
+  real_ms: number;
   most_ms: number;
   /** From its beginning; null: nobody was to be told. */
   told_ms: number | null;
@@ -75,8 +79,9 @@ export function openFaults(
     const over = new AbortController();
     const tells = (told: Told) => void (telling = canary.told(told, began, over.signal));
     const before = canary.submit();
-    await trouble(fault, { is_long: true, tells });
-    const ended = fairNow();
+    let server: string | null = null;
+    await trouble(fault, { is_long: true, strikes: (name) => void (server = name), tells });
+    const [ended, really_ended] = [fairNow(), performance.now()];
     over.abort();
     const told_ms = await telling.catch((error: Error) => {
       judges.untold(`${fault.kind}: ${error.message}`);
@@ -84,14 +89,14 @@ export function openFaults(
     });
     // What was submitted before goes on too.
     const is_back = (await canary.sings(2 * fault.back_ms)) && (await canary.done(before, 2 * fault.back_ms));
-    const back_ms = fairNow() - ended;
-    const one = { kind: fault.kind, back_ms, most_ms: fault.back_ms, told_ms };
+    const [back_ms, real_ms] = [fairNow() - ended, performance.now() - really_ended];
+    const one = { kind: fault.kind, server, back_ms, real_ms, most_ms: fault.back_ms, told_ms };
     measured.push(one);
     judges.measured(one);
     if (!is_back || back_ms > fault.back_ms) {
       const took = is_back ? `${Math.round(back_ms / 1000)} s` : `more than ${Math.round(back_ms / 1000)} s`;
       judges.late(
-        `after ${fault.kind} it took ${took} until all was as before, and at most ${fault.back_ms / 1000} s are promised: ${canary.why()}`,
+        `after ${fault.kind}${server === null ? '' : ` (${server})`} it took ${took} until all was as before, and at most ${fault.back_ms / 1000} s are promised: ${canary.why()}`,
       );
     }
   }
@@ -118,7 +123,7 @@ export function openFaults(
         }
         const fault = random.pick(drawn);
         if (fault.is_alone) await beside;
-        const troubling = trouble(fault, { is_long: false, tells: () => {} });
+        const troubling = trouble(fault, { is_long: false, strikes: () => {}, tells: () => {} });
         if (fault.is_alone || random.chance(0.7)) await troubling;
         else {
           await beside;

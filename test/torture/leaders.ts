@@ -9,7 +9,8 @@ const PATIENCE_MS = 5000;
 
 export async function withMongo<T>(url: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
   await using client = new MongoClient(url, { serverSelectionTimeoutMS: PATIENCE_MS });
-  return work(client);
+  // Not before it is done is the client closed.
+  return await work(client);
 }
 
 /** As on a new disk. */
@@ -40,7 +41,9 @@ export function leadersOf({ mongodb, nats }: StartedServers, mongodb_url: string
     },
     async stepDown({ name }: StartedServer): Promise<void> {
       if (name === mongodb.name)
-        await withMongo(mongodb_url, (client) => client.db('admin').command({ replSetStepDown: 10 }));
+        await withMongo(mongodb_url, (client) =>
+          client.db('admin').command({ replSetStepDown: 20, secondaryCatchUpPeriodSecs: 5 }),
+        );
       else
         await withNats((one) => one.request(`$JS.API.STREAM.LEADER.STEPDOWN.${STREAM}`, '', { timeout: PATIENCE_MS }));
     },

@@ -14,6 +14,8 @@ const START_MS = 60_000;
 
 /** One program of a server. */
 export interface ServerNode {
+  /** The name of the server. */
+  of: string;
   name: string;
   port: number;
   program: Supervised;
@@ -56,7 +58,7 @@ export async function startNodes(
       const listen = command === mongod ? ['--bind_ip', '127.0.0.1', '--dbpath', store] : ['--store_dir', store];
       const args = [...listen, '--port', String(port), ...argsOf(n)];
       const program = supervise({ name, command, args, log_file: join(folder, `${name}.log`) }, ended_by_itself);
-      nodes.push({ name, port, program, store, known_as });
+      nodes.push({ of, name, port, program, store, known_as });
     }
     return { name: of, nodes, is_durable: true };
   };
@@ -92,7 +94,14 @@ export async function startNodes(
     ended_by_itself,
   );
   await initiate(mongodb.nodes.map(({ port }) => port));
-  const alone = { name: 'eventstoredb', port: await portOf(log_file), program, store: null, known_as: null };
+  const alone = {
+    of: 'eventstoredb',
+    name: 'eventstoredb',
+    port: await portOf(log_file),
+    program,
+    store: null,
+    known_as: null,
+  };
   return { mongodb, nats, eventstore: { name: 'eventstoredb', nodes: [alone], is_durable: false } };
 }
 

@@ -100,8 +100,10 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
       {
         late: (what) => late.broken.push(what),
         untold: (what) => untold.broken.push(what),
-        measured: ({ kind, back_ms, told_ms }) =>
-          say(`  ${name}: ${kind}: told ${inSeconds(told_ms)}, normal after ${inSeconds(back_ms)} s`),
+        measured: ({ kind, server, back_ms, real_ms, told_ms }) =>
+          say(
+            `  ${name}: ${kind}, ${server ?? 'no server'}: told ${inSeconds(told_ms)}, normal after ${inSeconds(back_ms)} s (${inSeconds(real_ms)} s of a busy machine)`,
+          ),
       },
       only,
     );
@@ -238,12 +240,13 @@ const inSeconds = (ms: number | null) => (ms === null ? '-' : (ms / 1000).toFixe
 
 /** The faults that came alone: seconds by the fair clock, the longest of several. */
 function tableOf(measured: readonly Measured[]): string[] {
-  return [...Map.groupBy(measured, ({ kind }) => kind)].map(([kind, times]) => {
+  const ofKind = ({ kind, server }: Measured) => `${kind} | ${server ?? ''}`;
+  return [...Map.groupBy(measured, ofKind)].map(([kind, times]) => {
     const most = (of: (one: Measured) => number | null) =>
       inSeconds(
         times.reduce<number | null>((max, one) => (of(one) === null ? max : Math.max(max ?? 0, of(one)!)), null),
       );
-    return `  | ${kind} | ${times.length} | ${most((one) => one.told_ms)} | ${most((one) => one.back_ms)} | ${times[0]!.most_ms / 1000} |`;
+    return `  | ${kind} | ${times.length} | ${most((one) => one.told_ms)} | ${most((one) => one.back_ms)} | ${most((one) => one.real_ms)} | ${times[0]!.most_ms / 1000} |`;
   });
 }
 
