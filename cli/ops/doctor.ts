@@ -1,18 +1,20 @@
 // `doctor`: looks at everything once, and says in sentences what is wrong and what to do. It sees every process by its heartbeats, wherever it runs.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type MaintenanceState, openMaintenanceMode } from '../../commands/maintenance.ts';
 import type { LogSize } from '../../events/event-store.ts';
 import { isLarge, limitedTo } from '../../events/log-size.ts';
+import { openFollowers } from '../../http/server/followers.ts';
 import { paymentIssues } from '../../readmodels/billing/payment-issues.ts';
 import { mails } from '../../readmodels/mails.ts';
 import { backupRehearsals, backups, REHEARSED_WITHIN_MS } from '../../readmodels/operations/backups.ts';
-import { projectionState, projectionStates } from '../../readmodels/projection-state.ts';
+import { PROJECTOR, projectionState, projectionStates } from '../../readmodels/projection-state.ts';
 import { webhookEndpoints } from '../../readmodels/webhooks.ts';
 import { RENEWED_BEFORE_MS } from '../../roles/certificates.ts';
 import { diskOf } from '../../roles/disk.ts';
 import { troubleOf } from '../../roles/managers.ts';
 import { certificatesOf, type RoleSign, roleSigns } from '../../roles/role-signs.ts';
 import { readConfig } from '../../settings/config.ts';
-import { HOUR_MS } from '../../time/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../../time/units.ts';
 import { closing } from '../closing.ts';
 import { type Command, count, EXIT, printable } from './command.ts';
 import { liveReading, openDocumentsToRead, type ReadDocuments } from './open-documents.ts';
@@ -34,6 +36,12 @@ const MAIL_LATE_MS = 2 * HOUR_MS;
 const DISK_SHARE = 0.1;
 const SOON_HOURS = 24;
 const MANY = 1_000;
+const LAG_MS = MINUTE_MS;
+const STANDS_MS = 10 * MINUTE_MS;
+const AUDIT_OLD_MS = HOUR_MS;
+const MAINTENANCE_MS = 2 * HOUR_MS;
+
+type LogToRead = Awaited<ReturnType<typeof openLogToRead>>['log'];
 
 export const doctor: Command = {
   summary: 'look at everything once, and say in sentences what is wrong and what to do',
@@ -42,16 +50,19 @@ export const doctor: Command = {
     const findings: Finding[] = [];
     const { data_dir, event_log_max_mb } = readConfig(run.env);
     findings.push(...diskFindings('this machine', await diskOf(data_dir)));
+    await using opened = new AsyncDisposableStack();
+    let log: LogToRead | null = null;
     try {
-      const { log } = await openLogToRead(run);
-      await using _ = closing(log);
+      log = opened.use(closing((await openLogToRead(run)).log));
       findings.push(...sizeFindings(limitedTo(await log.size!(), event_log_max_mb)));
+      findings.push(...maintenanceFindings(await openMaintenanceMode(log).read()));
     } catch (error) {
       findings.push(awayFinding('the event log', error));
     }
     try {
       await using documents = closing(await openDocumentsToRead(run));
       findings.push(...(await documentFindings(documents)));
+      if (log) findings.push(...(await lagFindings(log, documents)));
     } catch (error) {
       findings.push(awayFinding('the store of documents', error));
     }
@@ -146,6 +157,28 @@ function sizeFindings(size: LogSize): Finding[] {
   ];
 }
 
+function maintenanceFindings(mode: MaintenanceState): Finding[] {
+  if (mode === null || Date.now() - Date.parse(mode.started_at) < MAINTENANCE_MS) return [];
+  return [
+    {
+      wrong: `maintenance mode is on since ${mode.started_at}: users change nothing`,
+      do: 'End it on the page Maintenance of administration when the work is done.',
+      runbook: 'maintenanceforgotten',
+    },
+  ];
+}
+
+/** One for each follower: what it makes lags together. */
+async function lagFindings(log: LogToRead, documents: ReadDocuments): Promise<Finding[]> {
+  const { followers } = await openFollowers({ log, documents, now: Date.now, count_to: 1 })();
+  const late = followers.filter(({ state, lag_ms }) => state === 'live' && (lag_ms ?? 0) > LAG_MS);
+  return [...Map.groupBy(late, ({ follower }) => follower)].map(([follower, rows]) => ({
+    wrong: `the read models of the ${follower === PROJECTOR ? 'projector' : `follower ${follower}`} are ${Math.round(rows[0]!.lag_ms! / 1000)} s behind the event log`,
+    do: 'Read the log of the role projector, which says why it does not move them.',
+    runbook: 'readmodelslag',
+  }));
+}
+
 function dependencyFindings(alive: readonly RoleSign[]): Finding[] {
   const all = alive.flatMap(({ dependencies = [] }) => dependencies);
   return [...new Set(all.map(({ name }) => name))].flatMap((name) => {
@@ -191,6 +224,20 @@ function workFindings(alive: readonly RoleSign[]): Finding[] {
       do: 'Look at the log of the queue, its room and its replicas.',
       runbook: 'worklost',
     });
+  const { oldest = null } = worker?.work ?? {};
+  if (oldest !== null && oldest.for_ms > STANDS_MS)
+    found.push({
+      wrong: `a batch of the job ${oldest.job_id} has no results after ${Math.round(oldest.for_ms / 1000)} s`,
+      do: 'Look at the role checker: that it runs, reaches the queue, and checks other jobs.',
+      runbook: 'workstandsstill',
+    });
+  const audit = worker?.ledger_audit;
+  if (audit && Date.now() - Date.parse(audit.completed_at ?? audit.began_at) > AUDIT_OLD_MS)
+    found.push({
+      wrong: `the audit of the ledger has not reached the end of the log since ${audit.completed_at ?? audit.began_at}`,
+      do: `Read the log of the processes on ${worker!.machine}, by manager "ledger audit".`,
+      runbook: 'ledgerauditstalled',
+    });
   const violations = worker?.ledger_audit?.violations ?? 0;
   if (violations > 0)
     found.push({
@@ -220,6 +267,13 @@ async function storedFindings(documents: ReadDocuments): Promise<Finding[]> {
       wrong: newest ? `the newest backup was started at ${newest.started_at}` : 'there is no backup',
       do: 'Let your scheduler call POST /admin/backups each day, or run `npm run -s backup -- create` from cron.',
       runbook: 'backupold',
+    });
+  const [failed] = await of_backups.find({ status: 'failed' }, { sort: { started_at: -1 }, limit: 1 });
+  if (failed && failed.started_at > (newest?.started_at ?? ''))
+    found.push({
+      wrong: `the last backup, which was started at ${failed.started_at}, failed`,
+      do: 'Read why on the page Backups of administration, and start another one.',
+      runbook: 'backupfailed',
     });
   const [rehearsal] = await (await liveReading(documents, backupRehearsals)).find(
     {},

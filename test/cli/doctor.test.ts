@@ -2,7 +2,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../adapters/documents/sqlite/sqlite-documents.ts';
+import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { openBackups } from '../../commands/backups.ts';
+import { openMaintenanceMode } from '../../commands/maintenance.ts';
+import type { EventStore } from '../../events/event-store.ts';
 import { giveRoleSigns } from '../../roles/role-signs.ts';
 import { projectedFolder } from '../support/projected-folder.ts';
 import { opsHere } from '../support/run-ops.ts';
@@ -10,8 +13,8 @@ import { coded, commandContext } from '../support/stores.ts';
 
 const SIGN = { failures: 3, failing_ms: null, put_off: 0, oldest_pending_ms: 0, reason: null };
 
-async function world(t: ExecutionContext) {
-  const folder = await projectedFolder(t);
+async function world(t: ExecutionContext, fill?: (log: EventStore) => Promise<unknown>) {
+  const folder = await projectedFolder(t, fill);
   const documents = await openSqliteDocuments({ path: `${folder}/documents.db` });
   const give = (role: string, more = {}) => {
     const signs = giveRoleSigns({ documents, role, every_ms: 20, ...more });
@@ -133,6 +136,36 @@ test('the doctor says when a disk or the event log will have no room', async (t)
   const disks = of('diskfills').filter((wrong) => wrong.includes('5.0 GB left'));
   t.is(disks.length, 1);
   t.regex(disks[0]!, /of the role soon has 5\.0 GB left of 10\.0 GB, and is full in 7 hours at the present rate$/);
+});
+
+test('the doctor tells of what stands still, and of maintenance and a backup that nobody looked after', async (t) => {
+  const backup_id = '7b0d9c0e-5c39-4c1c-9d0b-0a4f6f1a2b3c';
+  const now = Date.now();
+  const { folder, give, wrong } = await world(t, async (stored) => {
+    const backups = openBackups(coded(stored));
+    await backups.start(backup_id, { ...commandContext(), now });
+    await backups.run(backup_id, { type: 'fail', reason: 'fault', message: 'm' }, { ...commandContext(), now });
+  });
+  const hours_ago = (hours: number) => new Date(now - hours * 3_600_000).toISOString();
+  const audit = { position: '1', entries: 1, violations: 0, found: [], began_at: hours_ago(30) };
+  const oldest = { job_id: 'slow', for_ms: 700_000 };
+  const processes = give('processes');
+  processes.measure(() => ({ jobs: 1, batches: 1, urls: 1, waiting: 0, oldest }));
+  processes.audited(() => ({ ...audit, completed_at: hours_ago(2) }));
+  t.teardown(() => processes.stop());
+  const log = await openSqliteEventStore({ path: `${folder}/events.db` });
+  // No projector runs that would take it.
+  await openMaintenanceMode(coded(log)).start('Back soon.', { ...commandContext(), now: now - 3 * 3_600_000 });
+  await log.close();
+  const found = (await wrong()).map((one) => [one.runbook, one.wrong.replace(/\b10[89]\d\d s/, 'N s')]);
+  t.deepEqual(found, [
+    ['maintenanceforgotten', `maintenance mode is on since ${hours_ago(3)}: users change nothing`],
+    ['workstandsstill', 'a batch of the job slow has no results after 700 s'],
+    ['ledgerauditstalled', `the audit of the ledger has not reached the end of the log since ${hours_ago(2)}`],
+    ['backupold', 'there is no backup'],
+    ['backupfailed', `the last backup, which was started at ${new Date(now).toISOString()}, failed`],
+    ['readmodelslag', 'the read models of the projector are N s behind the event log'],
+  ]);
 });
 
 test('the doctor says which store cannot be read', async (t) => {
