@@ -59,7 +59,7 @@ export class Check implements Task {
   readonly purpose: 'url' | 'probe';
   /** What its owner wishes; null for nothing. */
   granted: Granted | null = null;
-  /** The root is never a soft 404. */
+  /** The root is a soft 404 only if its whole site is absent. */
   readonly #is_root: boolean;
   readonly #rules: CheckRules;
 
@@ -179,7 +179,7 @@ export class Check implements Task {
     if (isTemporaryStatus(status) && this.#protection === null && this.#mayRetry()) {
       return this.#retry(null, parseRetryAfter(firstOf(headers, 'retry-after'), this.#rules.wall()));
     }
-    const is_judged = status < 300 && this.#protection === null && !this.#is_root;
+    const is_judged = status < 300 && this.#protection === null;
     if (is_judged && body !== null && this.#suspect(exchange, body)) return 'probe';
     return this.conclude('unknown');
   }
@@ -237,9 +237,12 @@ export class Check implements Task {
       this.sketch = sketch(html, this.current.href);
       return false;
     }
-    this.#meta_refresh = refreshOf(html, firstOf(headers, 'refresh'), this.current);
     const signs = readSigns(html);
-    const shared = this.#rules.pages.record(this.group, this.host, fingerprint(signs, html.length));
+    let shared = false;
+    if (!this.#is_root) {
+      this.#meta_refresh = refreshOf(html, firstOf(headers, 'refresh'), this.current);
+      shared = this.#rules.pages.record(this.group, this.host, fingerprint(signs, html.length));
+    }
     const { points, work } = suspicionOf(html, signs, this.first, this.current, shared);
     this.#points = points;
     this.#work_points = work;

@@ -1,5 +1,6 @@
 // Decides whether a 2xx page is a soft 404. The page's own signs give points. Only when these leave the verdict open, a probe
 // adds the folder's answer to a name that cannot exist.
+import { absenceOfSite } from './absent-sites.ts';
 import {
   hasNotFoundMark,
   isHidden,
@@ -84,13 +85,22 @@ export interface Suspicion {
 }
 
 const NONE: Suspicion = { points: 0, work: 0 };
+const DOUBTED: Suspicion = { points: DOUBTED_POINTS, work: 0 };
+/** More than an honest sibling takes away. */
+const CERTAIN: Suspicion = { points: 2 * SOFT_POINTS, work: 0 };
 
 /**
  * The evidence against a page. `requested` is the first URL and `final` that of the page: the same object without redirects.
  * `shared`: other URLs of the host show the same page, while it shows different pages too.
  */
 export function suspicionOf(html: string, signs: PageSigns, requested: URL, final: URL, shared: boolean): Suspicion {
-  if (isRoot(requested)) return NONE;
+  const of_site = absenceOfSite(html, signs, requested, final);
+  if (of_site === 'certain') return CERTAIN;
+  const of_page = isRoot(requested) ? NONE : suspicionOfPage(html, signs, requested, final, shared);
+  return of_site === 'stated' && of_page.points < DOUBTED_POINTS ? DOUBTED : of_page;
+}
+
+function suspicionOfPage(html: string, signs: PageSigns, requested: URL, final: URL, shared: boolean): Suspicion {
   const title = notFoundSaying(signs.title);
   let points = title === null ? 0 : TITLE_POINTS[title];
   let strongest = title;
@@ -268,7 +278,7 @@ const DISCUSSION_PATH =
   /\/(?:issues?|bugs?|tickets?|pulls?|pull-requests?|merge_requests|commits?|questions?|answers?|discussions?|threads?|topics?|comments|show_bug\.cgi|viewtopic(?:\.php)?|showthread(?:\.php)?|viewthread(?:\.php)?|t|qa|[\w-]*forums?|mailing-?lists?|pipermail|browse(?=\/[a-z]+-\d))(?:\/|-|$|\?)/i;
 const HOME_PATH = /^\/(?:(?:index|default|home)(?:\.\w{1,5})?)?$|^\/[a-z]{2}(?:[-_][a-z]{2})?\/?$/i;
 
-/** The root is never a soft 404: no missing page could have been replaced by it. */
+/** No missing page could have been replaced by the root: it is a soft 404 only if the whole site is absent. */
 function isRoot(url: URL): boolean {
   return url.pathname === '/' && url.search === '';
 }
