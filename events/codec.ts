@@ -41,6 +41,7 @@ export function withCodec(store: EventStore, keys: PersonalKeys, types = EVENT_T
     append: async (stream, expected, events) => store.append(stream, expected, await codec.encode(stream, events)),
     readStream: (stream, options) => codec.readStream(store.readStream(stream, options), options?.known_id),
     ...(store.lastId && { lastId: store.lastId.bind(store) }),
+    ...(store.lastIdNow && { lastIdNow: store.lastIdNow.bind(store) }),
     readAll: (options) => codec.readAll(store.readAll(options)),
     async *subscribe(options) {
       for await (const { events, position } of store.subscribe(options)) {

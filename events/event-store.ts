@@ -91,6 +91,9 @@ export interface EventStore {
   /** The id of the stream's last event; null when it has none. Stores where such a look costs as much as a read have no `lastId`. */
   lastId?(stream: string): Promise<string | null>;
 
+  /** The same without a wait; undefined where the store cannot tell at once. Only stores that have it on this machine have it. */
+  lastIdNow?(stream: string): string | null | undefined;
+
   /** The log after `from` (exclusive) up to its end at the start of the read. */
   readAll(options?: { from?: Position; filter?: EventFilter; limit?: number }): AsyncIterable<RecordedEvent>;
 

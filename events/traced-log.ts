@@ -21,6 +21,7 @@ export const withTraces = (log: EventStore): EventStore => ({
     ),
   readStream: (stream, options) => log.readStream(stream, options),
   ...(log.lastId && { lastId: log.lastId.bind(log) }),
+  ...(log.lastIdNow && { lastIdNow: log.lastIdNow.bind(log) }),
   readAll: (options) => log.readAll(options),
   subscribe: (options) => log.subscribe(options),
   head: () => log.head(),

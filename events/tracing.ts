@@ -39,4 +39,7 @@ export function traced<Result>(step: () => Step, work: (span: Span) => Promise<R
   return tracer === null ? work(UNTRACED) : tracer.run(step(), work);
 }
 
+/** Whether this thread has a tracer. */
+export const isTraced = (): boolean => tracer !== null;
+
 export const traceparent = (): string | undefined => tracer?.traceparent();

@@ -1,6 +1,7 @@
 // The frame builds a Koa application from the route table. This file has the steps of a request in order; `server/observe.ts` has
 // the first, which watches the others.
 import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommandContext } from '../commands/aggregate.ts';
@@ -14,9 +15,11 @@ import { compressAnswers } from './frame/answers/compression.ts';
 import { allowOrigins } from './frame/answers/cors.ts';
 import { setHeaders } from './frame/answers/headers.ts';
 import { openReadYourWrites, POSITION_HEADER, positionProblem } from './frame/answers/read-your-writes.ts';
+import { Repeats, type RepeatsOptions } from './frame/answers/repeats.ts';
 import { answerEarly, onceClosed, writeJson, writeReply } from './frame/answers/replies.ts';
 import { securityHeaders } from './frame/answers/security-headers.ts';
 import type { Api } from './frame/api.ts';
+import { openClientAddress } from './frame/client-address.ts';
 import {
   assertResultsKept,
   BEHIND,
@@ -35,13 +38,17 @@ import type { Admitted } from './frame/limits/rate-limits.ts';
 import type { RawBodies } from './frame/limits/raw-bodies.ts';
 import type { Maintenance } from './frame/maintenance.ts';
 import { isOfAnother, noSuchRoute } from './frame/no-such-route.ts';
-import { type ObserveOptions, observe, type RequestState } from './frame/observe.ts';
+import { type ObserveOptions, observe, openWatch, type RequestState } from './frame/observe.ts';
 import { restTurn } from './frame/request-turns.ts';
 import type { Caller, Reply, Route, RouteRequest } from './frame/route.ts';
 import { Routers } from './frame/router.ts';
 import { type Asked, contextWithin } from './frame/within.ts';
 
-export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions {
+export interface AppOptions
+  extends AccessOptions,
+    SystemOptions,
+    ObserveOptions,
+    Partial<Pick<RepeatsOptions, 'admitNow' | 'unchanged'>> {
   uploads: UploadLimits;
   /** Whether clients reach the service only by https. */
   https: boolean;
@@ -69,10 +76,13 @@ export interface AppOptions extends AccessOptions, SystemOptions, ObserveOptions
 }
 
 /** The application serves these routes, and its own: probes, metrics and the OpenAPI documents. Throws for a broken route table. */
-export function createApp(routes: readonly Route[], options: AppOptions): Koa {
+export function createApp(routes: readonly Route[], options: AppOptions): { callback(): RequestListener } {
   const app = new Koa();
   const routers = new Routers();
   const positions = openReadYourWrites();
+  const clientAddress = openClientAddress(options.trusted_proxies);
+  const watch = openWatch(options, clientAddress);
+  const repeats = new Repeats({ ...options, watch, clientAddress, expected: (id) => positions.expected('', id) });
   const steps = new Map<string, Steps>();
   const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
   const askWithin: AskWithin = async (outer, route, asked) => {
@@ -85,11 +95,12 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
     const own = () => {
       const taken = takeSteps(route, compileRoute(route), options, positions, askWithin);
       steps.set(nameOf(route), taken);
-      return serve(route, taken, options);
+      return serve(route, taken, { ...options, repeats });
     };
     routers.add(route, forward === null ? own() : passOn(route, forward, options));
   }
-  app.use(observe(options));
+  app.use(observe(watch));
+  app.use(repeats.keep);
   app.use(answerEarly);
   app.use(compressAnswers);
   app.use(securityHeaders(options.https));
@@ -113,7 +124,10 @@ export function createApp(routes: readonly Route[], options: AppOptions): Koa {
     );
     options.fault?.(error);
   });
-  return app;
+  const handle = app.callback();
+  return {
+    callback: () => (request, response) => void (repeats.answer(request, response) || handle(request, response)),
+  };
 }
 
 /** Whether the stream itself failed, rather than its connection. */
@@ -170,7 +184,7 @@ type Steps = (ctx: Context, caller: Caller | null) => Promise<Reply>;
 type AskWithin = (outer: Context, route: Pick<Route, 'method' | 'path'>, asked: Asked) => Promise<Reply>;
 
 /** Serves one request: finds out who asks, admits it, and writes the reply of its steps. */
-function serve(route: Route, steps: Steps, options: AppOptions): Middleware {
+function serve(route: Route, steps: Steps, options: AppOptions & { repeats: Repeats }): Middleware {
   return async (ctx, next) => {
     const state = ctx.state as RequestState;
     if (isOfAnother(ctx, route)) return await next();
@@ -182,6 +196,7 @@ function serve(route: Route, steps: Steps, options: AppOptions): Middleware {
     });
     state.caller = caller;
     if (!route.quiet) await admit(ctx, options, caller);
+    state.making = options.repeats.begin(ctx, route, caller);
     await writeReply(ctx, route, await steps(ctx, caller));
   };
 }
@@ -199,7 +214,7 @@ function takeSteps(
 ): Steps {
   const waits = route.method === 'GET' && !route.of_log;
   return async (ctx, caller) => {
-    const { ip, request_id } = ctx.state as RequestState;
+    const { ip, request_id, making } = ctx.state as RequestState;
     assertScope(route, caller);
     options.maintenance?.admit(route, caller);
     const command = () => contextOf(caller, route.access, request_id, Date.now());
@@ -274,6 +289,7 @@ function takeSteps(
       }
     };
     const reply = await withBody(ctx, route, checks, options, handle).catch(lagging);
+    if (reply.unchanged) making?.add(reply.unchanged);
     if (reply.position !== undefined) {
       // The command has succeeded, so a store that is away delays the answer and does not change it.
       if (!reply.is_early) await options.await_position(reply.position).catch(() => {});

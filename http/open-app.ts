@@ -227,6 +227,7 @@ function frameOptions(
   { rates, registry }: Pick<OpeningParts, 'rates' | 'registry'>,
 ) {
   const { config, log, logger, identity, jobFinder, maintenance, now } = parts;
+  const callers = openCallers(parts);
   const { agency_secret, rate_limit_per_minute: per_minute, rate_limit_per_day: per_day } = config;
   const reads_per_minute = Math.max(config.rate_limit_reads_per_minute, per_minute);
   // Who is given more at the public API is given as much at the gateway.
@@ -242,13 +243,18 @@ function frameOptions(
     ...provider,
     cors_origins: config.cors_origins,
     ...{ log: logger, registry, identity, maintenance, readiness, advisory, https, base_path },
-    ...openCallers(parts),
+    ...callers,
     jobs: jobFinder,
     shared_secret: agency_secret ? { header: 'x-agency-secret', value: agency_secret } : null,
     trusted_proxies: config.trusted_proxies,
     metrics_on_port: config.metrics_on_port === 'on',
     session: parts.sessions.callerOf,
-    admit: openRateLimits({ ...rates, per_minute, per_day, reads_per_minute, gateway, now }).admit,
+    ...openRateLimits({ ...rates, per_minute, per_day, reads_per_minute, gateway, now }),
+    unchanged: {
+      caller: callers.isStill,
+      job: (job_id: string) => readmodels.unchanged(jobs, job_id),
+      readmodels: () => readmodels.unmoved(),
+    },
     raw_bodies: openRawBodies(),
     heavy_requests: openHeavyRequests({
       per_caller: config.heavy_requests_per_caller,

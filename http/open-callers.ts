@@ -3,18 +3,25 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type ApiKeys, hashOfKey, idOfKey, openApiKeys, USE_INTERVAL_MS } from '../commands/users/api-keys.ts';
+import { apiKeysStream, userStream } from '../events/streams.ts';
 import { accountOf, isTestUser, testUserOf } from '../events/test-user.ts';
 import { type ApiKeyDocument, apiKeys } from '../readmodels/users/api-keys.ts';
 import type { AppOptions } from './app.ts';
 import { invalidApiKey, invalidToken } from './callers/access.ts';
 import { BEHIND, retryLater } from './frame/errors.ts';
+import type { Caller } from './frame/route.ts';
 import type { Parts } from './group.ts';
 
 const MAX_KNOWN = 10_000;
 const KNOWN_MS = 60_000;
 
-export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> {
-  const { log, logger, accounts, passed, now, atEnd } = parts;
+type Callers = Pick<AppOptions, 'api_key' | 'seen'> & {
+  /** Tells whether the caller's credentials are good without another look at them, and the log has no more of the user than now. */
+  isStill: NonNullable<AppOptions['unchanged']>['caller'];
+};
+
+export function openCallers(parts: Parts): Callers {
+  const { log, logger, identity, accounts, passed, now, atEnd } = parts;
   const read = parts.read({ apiKeys });
   const keys = openApiKeys(log);
   const uses = openApiKeyUses(keys, logger, now);
@@ -38,6 +45,15 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
     }
     if (key) made.set(id, key, { noUpdateTTL: true });
     return key;
+  }
+
+  /** Until when the credentials are good as far as this process knows without another look, in Unix milliseconds. */
+  function goodUntil({ kind }: Caller, credentials: string): number {
+    if (kind === 'user') return identity.verifiedUntil?.(credentials) ?? 0;
+    const id = idOfKey(credentials);
+    const { expires_at } = made.peek(id) ?? { expires_at: '' };
+    const known_until_ms = now() + made.getRemainingTTL(id);
+    return expires_at === undefined ? known_until_ms : Math.min(known_until_ms, Date.parse(expires_at) || 0);
   }
 
   return {
@@ -80,6 +96,13 @@ export function openCallers(parts: Parts): Pick<AppOptions, 'api_key' | 'seen'> 
       if (position === 'erased') throw gone();
       if (position !== null) await passed(position);
       known.set(bearer, true);
+    },
+    isStill(caller, authorization) {
+      const until_ms = goodUntil(caller, authorization.trimEnd().split(' ').at(-1)!);
+      const streams = [userStream(caller.user_id), ...(caller.kind === 'key' ? [apiKeysStream(caller.user_id)] : [])];
+      const last_ids = streams.map((stream) => log.lastIdNow?.(stream));
+      if (last_ids.includes(undefined) || isTestUser(caller.user_id)) return null;
+      return () => now() < until_ms && streams.every((stream, n) => log.lastIdNow!(stream) === last_ids[n]);
     },
   };
 }

@@ -133,7 +133,13 @@ export interface Collection<T extends Document> {
   write(ops: readonly Write<T>[]): Promise<void>;
 }
 
-export type Reading<T extends Document> = Omit<Collection<T>, 'write'>;
+export interface Reading<T extends Document> extends Omit<Collection<T>, 'write'> {
+  /**
+   * The document as the store has it now, as text, without a wait; null where there is none, undefined where the store cannot tell at once.
+   * Missing where the store is a server.
+   */
+  textNow?(id: string): string | null | undefined;
+}
 
 /** The room on a disk, in bytes. */
 export interface Room {

@@ -1,6 +1,7 @@
 // The read models as all readers but the projector use them: each collection in its live generation.
 import { setTimeout as delay } from 'node:timers/promises';
 import { BEGINNING, type Position } from '../events/event-store.ts';
+import type { Unchanged } from '../events/unchanged.ts';
 import type { CollectionSpec, Document, Documents, Reading } from './documents.ts';
 import { Movement } from './growth/movement.ts';
 import {
@@ -34,6 +35,10 @@ export interface ReadModels {
    * `DocumentsNotReady`.
    */
   moved(seen: Position | null, timeout_ms: number, signal: AbortSignal): Promise<Position>;
+  /** Whether the collection has the document as it is now, for as long as nobody has flipped a read model. */
+  unchanged(spec: CollectionSpec<Document>, id: string): Unchanged | null;
+  /** Whether the read models are at the position of now, and none is flipped. */
+  unmoved(): Unchanged | null;
   /** The number of flips that the reads of the position have noticed. The documents may differ after one at the same position. */
   readonly flips: number;
   projections(): Promise<ProjectionState[]>;
@@ -96,6 +101,8 @@ export function openReadModels(documents: Documents, options: ReadModelsOptions 
       }
     },
     moved: (seen, timeout_ms, signal) => movement.from(seen, timeout_ms, signal),
+    unchanged: (spec, id) => generations.unchanged(spec, id),
+    unmoved: () => generations.unmoved(),
   };
 }
 
@@ -132,6 +139,7 @@ function liveCollection<T extends Document>(
 /** Which generation of each read model is live, and whether its documents are whole. */
 class Generations {
   flips = 0;
+  readonly #documents: Documents;
   readonly #states: Reading<ProjectionState>;
   readonly #projector: Reading<ProjectorState>;
   readonly #follower: Follower;
@@ -139,6 +147,8 @@ class Generations {
   readonly #monotonic: () => number;
   #expected_log_id: string | null = null;
   #generations = new Map<string, number>();
+  /** The looks that found other generations. */
+  #changes = 0;
   #looked_at = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
   #looks_begun = 0;
@@ -148,6 +158,7 @@ class Generations {
   #flipped_to: string | null = null;
 
   constructor(documents: Documents, { follower = PROJECTOR, log_id, monotonic }: ReadModelsOptions) {
+    this.#documents = documents;
     this.#states = documents.reading(projectionStates);
     this.#projector = documents.reading(projectorStates);
     this.#follower = follower;
@@ -192,6 +203,30 @@ class Generations {
     return generation;
   }
 
+  unchanged(spec: CollectionSpec<Document>, id: string): Unchanged | null {
+    const generation = this.#generationNow(spec.name);
+    if (generation === null) return null;
+    const reading = this.#documents.reading(inGeneration(spec, generation));
+    return this.#sameText(() => (this.#generationNow(spec.name) === generation ? reading.textNow?.(id) : undefined));
+  }
+
+  unmoved(): Unchanged | null {
+    return this.#sameText(() => this.#projector.textNow?.(this.#follower));
+  }
+
+  /** A text that is there, and stays the same. */
+  #sameText(now: () => string | null | undefined): Unchanged | null {
+    const [flips, changes, text] = [this.flips, this.#changes, now()];
+    if (text === null || text === undefined) return null;
+    return () => this.flips === flips && this.#changes === changes && now() === text;
+  }
+
+  /** The generation that reads take without another look; null where they look first. */
+  #generationNow(name: string): number | null {
+    if (this.#monotonic() - this.#looked_at > FLIP_NOTICED_MS) return null;
+    return this.#generations.get(name) || null;
+  }
+
   async isKept(name: string, generation: number): Promise<boolean> {
     const has = (kept: { generation: number; collections: string[] }) =>
       kept.generation === generation && kept.collections.includes(name);
@@ -204,7 +239,9 @@ class Generations {
     this.#nothing_to_read = (await this.#whenReady()).checkpoint === BEGINNING || !this.#log_id;
     const noticed = this.flips;
     const found = await this.projections();
+    const before = this.#generations;
     this.#generations = new Map(found.flatMap((s) => s.collections.map((name) => [name, s.generation] as const)));
+    if (this.#generations.entries().some(([name, generation]) => before.get(name) !== generation)) this.#changes++;
     // A flip during this look makes its answer out of date.
     if (noticed === this.flips) this.#looked_at = this.#monotonic();
   }

@@ -48,16 +48,22 @@ interface From {
 export function openVerifier(keys: JWTVerifyGetKey, from: From, claims: Claims = USUAL_CLAIMS): Identity {
   /** Keyed by the token's hash, so that no token stays in memory. */
   const cache = new LRUCache<string, Verified>({ max: MAX_CACHED, ttl: CACHE_MS });
+  const keyOf = (token: string) => hash('sha256', token, 'base64');
   return {
     async verify(token) {
       if (token.length > MAX_TOKEN_CHARS) return null;
-      const key = hash('sha256', token, 'base64');
+      const key = keyOf(token);
       const cached = cache.get(key);
       if (cached) return Date.now() < cached.expires_ms ? cached.caller : null;
       const verified = await verifyToken(token, keys, from, claims);
       if (!verified) return null;
       cache.set(key, verified);
       return verified.caller;
+    },
+    verifiedUntil(token) {
+      const key = keyOf(token);
+      const expires_ms = cache.peek(key)?.expires_ms ?? 0;
+      return Math.min(expires_ms, Date.now() + cache.getRemainingTTL(key));
     },
   };
 }

@@ -1,6 +1,7 @@
 // Counts requests in the memory of one process. The counts end with the process.
 import {
   countOf,
+  type RateCount,
   type RateCounter,
   type RateCounters,
   type RateWindow,
@@ -30,17 +31,19 @@ export function openMemoryRate({ duration_s }: RateWindow, monotonic = () => per
       buckets.delete(key);
     }
   }
-  return {
-    async count(key, most) {
-      const now = monotonic();
-      const known = buckets.get(key);
-      if (known) buckets.delete(key);
-      else forgetEmpty(now);
-      const left = known ? Math.max(0, known.level - ((now - known.counted_at) * most) / duration_ms) : 0;
-      const is_over = left + 1 > most;
-      const bucket = { level: is_over ? left : left + 1, counted_at: now };
-      buckets.set(key, bucket);
-      return countOf({ level: bucket.level, is_over }, most, duration_ms);
-    },
-  };
+  const levelAt = (now: number, known: Bucket | undefined, most: number) =>
+    known ? Math.max(0, known.level - ((now - known.counted_at) * most) / duration_ms) : 0;
+  function count(key: string, most: number): RateCount {
+    const now = monotonic();
+    const known = buckets.get(key);
+    if (known) buckets.delete(key);
+    else forgetEmpty(now);
+    const left = levelAt(now, known, most);
+    const is_over = left + 1 > most;
+    const bucket = { level: is_over ? left : left + 1, counted_at: now };
+    buckets.set(key, bucket);
+    return countOf({ level: bucket.level, is_over }, most, duration_ms);
+  }
+  const hasRoom = (key: string, most: number) => levelAt(monotonic(), buckets.get(key), most) + 1 <= most;
+  return { count: async (key, most) => count(key, most), now: { count, hasRoom } };
 }

@@ -45,6 +45,8 @@ export interface Identity {
    * fetch the issuer's keys.
    */
   verify(token: string): Promise<Identified | null>;
+  /** Until when `verify` answers the same for the token without another verification, in Unix milliseconds; 0 where it would verify now. */
+  verifiedUntil?(token: string): number;
   /** Asks the provider for its keys: the status of the answer. Throws without one. Absent where the service is its own issuer. */
   reach?(signal: AbortSignal): Promise<number>;
   /** Who the code of a one-time link signs in; null unless it is of the local issuer and valid now. Absent where a provider signs in. */

@@ -1,12 +1,14 @@
 // The first step of a request: gives it an id, logs it, measures it and traces it.
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { traced } from '../../events/tracing.ts';
 import { setHeaders } from './answers/headers.ts';
-import { openClientAddress } from './client-address.ts';
+import type { Making } from './answers/making.ts';
+import type { ClientAddress } from './client-address.ts';
 import type { HeavyRequest } from './limits/heavy-requests.ts';
 import { openHttpMetrics } from './metrics.ts';
 import type { Caller, Route } from './route.ts';
@@ -26,43 +28,66 @@ export interface RequestState {
   caller?: Caller | null;
   /** Whether the answer failed after its first bytes. */
   cut_off?: boolean;
+  /** Set where the answer may be sent again. */
+  making?: Making | null;
   /** The place of a heavy request, which all that is asked within it shares, one after the other. */
   heavy?: HeavyRequest;
 }
 
-/** Gives the request an id, then logs and measures it when the response ends or the client leaves. */
-export function observe(options: ObserveOptions): Middleware {
-  const metrics = openHttpMetrics(options.registry);
-  const clientAddress = openClientAddress(options.trusted_proxies);
-  return async (ctx, next) => {
+/** Watches one request from its begin until its answer ends or its client leaves. */
+export interface Watched {
+  state: RequestState;
+  /** The answer is a stream that lasts: its duration ends now, because the time that the client listens does not measure the service. */
+  lasts(status: number): void;
+}
+
+export type Watch = (request: IncomingMessage, response: ServerResponse) => Watched;
+
+/** Gives requests ids, then logs and measures each when the response ends or the client leaves. */
+export function openWatch({ registry, log }: ObserveOptions, clientAddress: ClientAddress): Watch {
+  const metrics = openHttpMetrics(registry);
+  return (request, response) => {
     const started_ms = performance.now();
-    const given = ctx.get('x-request-id');
-    const state: RequestState = {
-      request_id: /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID(),
-      ip: clientAddress(ctx.req),
-    };
-    ctx.state = state;
-    setHeaders(ctx, { 'X-Request-ID': state.request_id });
+    const given = request.headers['x-request-id'];
+    const is_usable = typeof given === 'string' && /^[\w.:-]{1,64}$/.test(given);
+    const state: RequestState = { request_id: is_usable ? given : randomUUID(), ip: clientAddress(request) };
     // The frame, the server and the stream of a large answer each listen for the end of the response.
-    ctx.res.setMaxListeners(MAX_LISTENERS);
+    response.setMaxListeners(MAX_LISTENERS);
     metrics.started();
     let is_closed = false;
     let is_lasting = false;
     const seen = (status: number) => {
       const duration_ms = Math.round((performance.now() - started_ms) * 100) / 100;
-      return { method: ctx.method, route: state.route?.path ?? '(none)', status, duration_ms };
+      return { method: request.method!, route: state.route?.path ?? '(none)', status, duration_ms };
     };
-    ctx.res.once('close', () => {
+    response.once('close', () => {
       is_closed = true;
-      const left = is_lasting ? ctx.res.statusCode : CLIENT_GONE;
+      const left = is_lasting ? response.statusCode : CLIENT_GONE;
       const unfinished = state.cut_off ? 500 : left;
-      const request = seen(ctx.res.writableFinished ? ctx.res.statusCode : unfinished);
+      const of_request = seen(response.writableFinished ? response.statusCode : unfinished);
       if (is_lasting) metrics.openStreams(-1);
-      else metrics.finished(request);
-      const { duration_ms: ms, ...what } = request;
+      else metrics.finished(of_request);
+      const { duration_ms: ms, ...what } = of_request;
       const { request_id, caller } = state;
-      options.log[level(what.status, state.route)]({ ...what, ms, request_id, caller: callerName(caller) }, 'request');
+      log[level(what.status, state.route)]({ ...what, ms, request_id, caller: callerName(caller) }, 'request');
     });
+    const lasts = (status: number) => {
+      if (is_closed) return;
+      is_lasting = true;
+      metrics.finished(seen(status));
+      metrics.openStreams(1);
+    };
+    return { state, lasts };
+  };
+}
+
+/** The first step of the application. */
+export const observe =
+  (watch: Watch): Middleware =>
+  async (ctx, next) => {
+    const { state, lasts } = watch(ctx.req, ctx.res);
+    ctx.state = state;
+    setHeaders(ctx, { [ID_HEADER]: state.request_id });
     const step = () => ({ name: ctx.method, kind: 'server' as const, ...causeOf(ctx.get('traceparent')) });
     await traced(step, async (span) => {
       await next();
@@ -74,13 +99,10 @@ export function observe(options: ObserveOptions): Middleware {
       span.set({ 'http.response.status_code': status, request_id: state.request_id });
       if (status >= 500) span.fail(String(status));
     });
-    is_lasting = !is_closed && state.route?.lasting === true && ctx.body instanceof Readable;
-    if (!is_lasting) return;
-    // The duration ends when the stream begins, because the time that the client listens does not measure the service.
-    metrics.finished(seen(ctx.status));
-    metrics.openStreams(1);
+    if (state.route?.lasting === true && ctx.body instanceof Readable) lasts(ctx.status);
   };
-}
+
+export const ID_HEADER = 'X-Request-ID';
 
 /** Without a traceparent, a request begins a trace. */
 const causeOf = (traceparent: string) => ({ causes: traceparent === '' ? [] : [traceparent] });

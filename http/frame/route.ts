@@ -5,6 +5,7 @@ import type { Context } from 'koa';
 import type { CommandContext, Refusal } from '../../commands/aggregate.ts';
 import type { Position } from '../../events/event-store.ts';
 import { type Static, type TObject, type TSchema, Type } from '../../events/schema.ts';
+import type { Unchanged } from '../../events/unchanged.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
 import type { Api } from './api.ts';
 import type { Problem } from './errors.ts';
@@ -77,6 +78,8 @@ export interface Reply {
   body?: object | string | Uint8Array | null;
   stream?: Readable;
   headers?: Readonly<Record<string, string>>;
+  /** Whether what the answer has besides the route's `made_of` is still so. */
+  unchanged?: Unchanged;
   /** The position of a command in the log. The frame waits until reads see it, then sends it in the answer. */
   position?: Position;
   /** Whether the frame sends the answer before reads see the position. */
@@ -151,6 +154,11 @@ export interface Route<Deps = unknown> {
   of_log: boolean;
   /** Whether the answer needs the results of the job, so that it is 410 once these have expired. */
   of_results: boolean;
+  /**
+   * What the answer is made of besides the request, its caller, and what `Reply.unchanged` asks: the job that the path names, or all that the
+   * read models have. While that is as it was, the frame may send the answer again without asking the handler. Null: of more.
+   */
+  made_of: 'job' | 'read models' | null;
   /** Whether a request can take much work: any of them, or those with a large body. The frame bounds the heavy requests of each caller. */
   heavy: boolean | 'large body';
   /**
@@ -211,7 +219,10 @@ export interface RouteSpec<
   Named extends string | undefined,
 > extends Pick<Route, 'summary' | 'description' | 'responses'>,
     Partial<
-      Pick<Route, 'foreign' | 'errors' | 'quiet' | 'lasting' | 'of_log' | 'of_results' | 'heavy' | 'is_always_open'>
+      Pick<
+        Route,
+        'foreign' | 'errors' | 'quiet' | 'lasting' | 'of_log' | 'of_results' | 'made_of' | 'heavy' | 'is_always_open'
+      >
     > {
   /** Every route of the service has one; a test asks for it. */
   id?: string;
@@ -263,7 +274,7 @@ export function routeOf<Deps>(api: Api, tag: string) {
     const names = [...spec.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
     const made: Route<Deps> = {
       ...{ api, tag, id: null, foreign: 404, errors: {}, quiet: false, lasting: false, of_log: false, heavy: false },
-      ...{ is_always_open: false, of_results: false },
+      ...{ is_always_open: false, of_results: false, made_of: null },
       ...rest,
       path: api.prefix + spec.path,
       job: job ?? (isOfOwner(spec.access) ? 'job_id' : null),

@@ -4,6 +4,7 @@ import { readSealedJson, ShownOptions } from '../../events/job-options.ts';
 import { Nullable, type Static, Type } from '../../events/schema.ts';
 import { isTestUser } from '../../events/test-user.ts';
 import type { JobDocument } from '../../readmodels/jobs/jobs.ts';
+import type { Reply } from '../frame/route.ts';
 import { Count, pick, Time } from '../frame/schemas.ts';
 import type { InFlight } from './in-flight.ts';
 
@@ -140,6 +141,11 @@ export const jobStatusView = (job: JobDocument, inFlight: InFlight): JobStatusVi
   ...jobView(job),
   urls_in_flight: inFlight(job),
 });
+
+export function jobStatusReply(job: JobDocument, inFlight: InFlight): Reply {
+  const body = jobStatusView(job, inFlight);
+  return { body, unchanged: () => inFlight(job) === body.urls_in_flight };
+}
 
 /** The view of a job that was created just now and may not be in the read model yet, without what its client said of it. `now`: Unix milliseconds. */
 export function newJobView(job: JobCreated, now: number): JobView {

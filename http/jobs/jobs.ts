@@ -28,7 +28,7 @@ import {
   resultViews,
   statusGroup,
 } from '../results/result-view.ts';
-import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusView, jobView } from './job-view.ts';
+import { JobStatusView, JobView, jobExample, jobStatusExample, jobStatusReply, jobView } from './job-view.ts';
 import { columnOption, encodingOption, LIST_FILE, readingExample, readingFields, sheetOption } from './list-reading.ts';
 import { submit } from './submit.ts';
 
@@ -118,6 +118,7 @@ const list = route({
   method: 'GET',
   path: '/jobs',
   access: 'user',
+  made_of: 'read models',
   summary: 'List the jobs of a user, the newest first',
   description:
     'A new job shifts the pages by one, so whoever reads page after page may meet a job twice: `job_id` tells them apart. ' +
@@ -164,9 +165,10 @@ const get = route({
   method: 'GET',
   path: '/jobs/{job_id}',
   access: 'owner',
+  made_of: 'job',
   summary: 'Show the status and progress of a job',
   responses: { 200: { description: 'The job.', schema: JobStatusView, example: jobStatusExample } },
-  handler: ({ job }, { inFlight }) => ({ body: jobStatusView(job, inFlight) }),
+  handler: ({ job }, { inFlight }) => jobStatusReply(job, inFlight),
 });
 
 const results = route({
@@ -177,6 +179,7 @@ const results = route({
   job: 'job_id',
   heavy: true,
   of_results: true,
+  made_of: 'job',
   summary: 'List the results of a job, in order of submission',
   query: Type.Object({ ...paging(50), ...resultFilters, status_group: statusGroup }),
   responses: {

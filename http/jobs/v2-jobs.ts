@@ -24,7 +24,7 @@ import {
   JobView,
   jobExample,
   jobStatusExample,
-  jobStatusView,
+  jobStatusReply,
   jobView,
   MAX_LABEL_CHARS,
   Metadata,
@@ -301,9 +301,10 @@ const get = route({
   path: '/jobs/{id}',
   access: 'owner',
   job: 'id',
+  made_of: 'job',
   summary: 'Show the status and progress of a job',
   responses: { 200: { description: 'The job.', schema: JobStatusView, example: jobStatusExample } },
-  handler: ({ job }, { inFlight }) => ({ body: jobStatusView(job, inFlight) }),
+  handler: ({ job }, { inFlight }) => jobStatusReply(job, inFlight),
 });
 
 const cancel = route({

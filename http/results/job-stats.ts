@@ -61,6 +61,7 @@ export const stats = route({
   path: '/jobs/{job_id}/stats',
   access: 'none',
   job: 'job_id',
+  made_of: 'job',
   summary: 'Show the statistics of a job',
   description:
     'The statistics are exact at any time, over all checked URLs. Percentiles are by nearest rank: the 90th percentile is the least ' +
@@ -169,6 +170,7 @@ export const filterOptions = route({
   path: '/jobs/{job_id}/filter-options',
   access: 'none',
   job: 'job_id',
+  made_of: 'job',
   summary: 'List the status codes and domains that filter the results of a job',
   responses: {
     200: {

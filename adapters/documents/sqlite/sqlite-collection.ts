@@ -38,6 +38,8 @@ export interface Access {
   rows(plan: ReadPlan, signal?: AbortSignal): Promise<Rows>;
   /** For reads by id. */
   all(sql: string, params: readonly SQLInputValue[]): Promise<SQLInputValue[][]>;
+  /** The same without a wait. Throws where the file is locked. Only outside of transactions. */
+  now?(sql: string, params: readonly SQLInputValue[]): SQLInputValue[][];
   /** Commits all writes of `work`, or none. */
   write(work: (connection: Connection) => void): Promise<void>;
 }
@@ -55,6 +57,15 @@ export class SqliteCollection<T extends Document> implements Collection<T> {
 
   async get(id: string): Promise<T | null> {
     return this.#parsed(await this.#access.all(this.#getSql(), [id]))[0] ?? null;
+  }
+
+  textNow(id: string): string | null | undefined {
+    try {
+      const rows = this.#access.now?.(this.#getSql(), [id]);
+      return rows && ((rows[0]?.[0] as string | undefined) ?? null);
+    } catch {
+      return undefined;
+    }
   }
 
   async getMany(ids: readonly string[]): Promise<T[]> {

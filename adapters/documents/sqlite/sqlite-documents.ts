@@ -122,6 +122,7 @@ class SqliteDocuments implements Documents {
     this.#access = {
       rows: (plan, signal) => this.#rows(plan, signal, isShort(plan)),
       all: (sql, params) => whenReadable(() => reader.all(sql, params)),
+      now: (sql, params) => reader.all(sql, params),
       write: (work) => this.#write(work),
     };
   }

@@ -177,8 +177,16 @@ class SqliteEventStore implements StoredLog {
   }
 
   async lastId(stream: string): Promise<string | null> {
-    const last = (await this.#whenOpen(() => this.#findLastId.get(stream))) as { id: string } | undefined;
-    return last?.id ?? null;
+    return await this.#whenOpen(() => this.#lastId(stream));
+  }
+
+  lastIdNow(stream: string): string | null | undefined {
+    try {
+      this.#assertOpen();
+      return this.#lastId(stream);
+    } catch {
+      return undefined;
+    }
   }
 
   async *readAll({
@@ -280,6 +288,11 @@ class SqliteEventStore implements StoredLog {
   #lastRevision(stream: string): number {
     const { revision } = this.#findRevision.get(stream) as { revision: number | null };
     return revision ?? -1;
+  }
+
+  #lastId(stream: string): string | null {
+    const last = this.#findLastId.get(stream) as { id: string } | undefined;
+    return last?.id ?? null;
   }
 
   #head(): number {

@@ -19,6 +19,8 @@ export interface RateCount {
 /** A bucket of a key has room for `most` requests, and loses them evenly: one after each `duration_s / most`. */
 export interface RateCounter {
   count(key: string, most: number): Promise<RateCount>;
+  /** The same without a wait, and whether there is room for the request. Missing where others share the counts. */
+  readonly now?: { count(key: string, most: number): RateCount; hasRoom(key: string, most: number): boolean };
 }
 
 export interface RateCounters {

@@ -7,7 +7,7 @@ import type { Api } from '../api.ts';
 import { HttpError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 import { holdersOf } from './address-shares.ts';
-import type { RateCounter, RateCounters } from './rate-counters.ts';
+import type { RateCount, RateCounter, RateCounters } from './rate-counters.ts';
 
 interface Limit {
   counter: RateCounter;
@@ -101,15 +101,34 @@ export function openRateLimits(options: RateLimitOptions) {
     async admit(request: Admitted): Promise<Record<string, string>> {
       let tightest: Counted | null = null;
       for (const [limit, key] of limitsFor(request)) {
-        const { used, next_in_ms, resets_in_ms } = await limit.counter.count(key, limit.most);
-        const counted = { limit, left: limit.most - used, resets_in_ms };
-        if (counted.left < 0) throw rateLimited(limit, next_in_ms, headersOf(counted));
-        if (tightest === null || counted.left < tightest.left) tightest = counted;
+        const count = await limit.counter.count(key, limit.most);
+        const one = counted(limit, count);
+        if (one.left < 0) throw rateLimited(limit, count.next_in_ms, headersOf(one));
+        if (tightest === null || one.left < tightest.left) tightest = one;
       }
       return tightest === null ? {} : headersOf(tightest);
     },
+    /** The headers of both calls, counted at once; null, and nothing is counted, where that would wait or a limit refuses the request. */
+    admitNow(request: Admitted & { caller: Caller | null }): Record<string, string> | null {
+      const before = limitsFor({ ...request, caller: undefined });
+      const after = limitsFor(request);
+      const hasRoom = ([limit, key]: (typeof after)[number]) => limit.counter.now?.hasRoom(key, limit.most) === true;
+      if (!before.every(hasRoom) || !after.every(hasRoom)) return null;
+      const [first, last] = [before, after].map((limits) => {
+        const counts = limits.map(([limit, key]) => counted(limit, limit.counter.now!.count(key, limit.most)));
+        return counts.reduce<Counted | null>((a, b) => (a === null || b.left < a.left ? b : a), null);
+      });
+      const tightest = last ?? first;
+      return tightest ? headersOf(tightest) : {};
+    },
   };
 }
+
+const counted = (limit: Limit, { used, resets_in_ms }: RateCount): Counted => ({
+  limit,
+  left: limit.most - used,
+  resets_in_ms,
+});
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 

@@ -159,3 +159,16 @@ test('the verifier accepts the right token', async (t) => {
   const identity = await openIdentity({ local });
   t.like(await identity.verify(await signed(local, (token) => token)), { user_id: 'alice' });
 });
+
+test('a token is good without another verification for as long as it was verified, and no longer than it lasts', async (t) => {
+  const local = await folder(t);
+  const identity = await openIdentity({ local });
+  const [long, short] = await Promise.all([1, 10 / 3600].map((hours) => issueLocalToken(local, { ...ALICE, hours })));
+  t.is(identity.verifiedUntil!(long!), 0);
+  t.is(identity.verifiedUntil!('eyJ.no.token'), 0);
+  const before = Date.now();
+  for (const token of [long!, short!]) await identity.verify(token);
+  const until_ms = identity.verifiedUntil!(long!);
+  t.true(until_ms >= before && until_ms <= Date.now() + 30_000, `${until_ms - before} ms`);
+  t.true(identity.verifiedUntil!(short!) <= (decodeJwt(short!).exp! + 5) * 1000);
+});

@@ -110,6 +110,7 @@ export function declaring(sentence: Sentence): void {
       const reading = (await reopen()).reading<Thing>(THINGS);
       const isEmpty = async () => {
         t.is(await reading.get('a'), null);
+        t.falsy(reading.textNow?.('a'));
         t.deepEqual(await reading.getMany(['a']), []);
         t.deepEqual(await reading.find({ n: 1 }, { sort: { n: 1 } }), []);
         t.deepEqual(await Array.fromAsync(reading.stream({})), []);
@@ -121,6 +122,8 @@ export function declaring(sentence: Sentence): void {
       const things = await documents.collection<Thing>(THINGS);
       await things.write([{ insert: { _id: 'a', n: 1 } }]);
       t.deepEqual(await reading.get('a'), { _id: 'a', n: 1 });
+      if (reading.textNow) t.deepEqual(JSON.parse(reading.textNow('a')!), { _id: 'a', n: 1 });
+      t.falsy(reading.textNow?.('b'));
       t.deepEqual(ids(await reading.getMany(['a', 'b'])), ['a']);
       t.deepEqual(ids(await reading.find({ n: 1 })), ['a']);
       t.deepEqual(ids(await Array.fromAsync(reading.stream({}))), ['a']);

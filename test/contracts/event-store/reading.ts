@@ -35,7 +35,12 @@ export function reading(sentence: Sentence): void {
       const looks = [store, other]
         .filter(({ lastId }) => lastId !== undefined)
         .map((connection) => connection.lastId!.bind(connection));
-      const seen = () => Promise.all(looks.map((look) => look(stream)));
+      const seen = async () => {
+        const at_once = [store, other].flatMap((one) => (one.lastIdNow ? [one.lastIdNow(stream)] : []));
+        const found = await Promise.all(looks.map((look) => look(stream)));
+        for (const id of at_once) t.is(id, found[0]);
+        return found;
+      };
       const from_all = (id: string | null) => looks.map(() => id);
       t.deepEqual(await seen(), from_all(null));
       await fill(store, stream, events);
