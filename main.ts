@@ -42,7 +42,7 @@ try {
     process.kill(process.pid, 'SIGKILL');
   }, KILL_MS).unref();
   const is_clean = await service.stop(failed ? STOP_AFTER_FAULT_MS : undefined);
-  if (!is_clean) logger.warn('the service did not end in time: what it had in hand is done again');
+  if (!is_clean) logger.warn('the service did not stop in time: the next start repeats the work in progress');
   process.exit(failed || !is_clean ? 1 : 0);
 } catch (error) {
   const sentence = config !== null && isDamage(error) ? await reasonOf(error as Error, config) : sentenceOf(error);

@@ -173,7 +173,7 @@ class Worker {
     const silent_ms = monotonic() - this.#beat_at;
     this.#beat_at += silent_ms;
     if (silent_ms > ack_wait_ms) {
-      logger.warn({ silent_ms }, 'the checker slept past its ack wait; it gives its batches in hand back');
+      logger.warn({ silent_ms }, 'the checker slept longer than its ack wait; it returns its batches');
       hands.hold();
     }
     for (const { delivery } of this.#in_hand.all)

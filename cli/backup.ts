@@ -130,7 +130,7 @@ async function restore(open: OpenBackup, openedBlobs: () => Promise<Blobs>): Pro
     for (const end of ['', '-wal', '-shm']) await rm(`${path}${end}`, { force: true });
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
   print(restored);
-  console.log(`Erase again who was erased after ${restored.began_at}: npm run erase -- --user ID`);
+  console.log(`Repeat each erasure made after ${restored.began_at}: npm run erase -- --user ID`);
 }
 
 /** The key of the newest backup among the stored files. */

@@ -57,7 +57,7 @@ try {
       const { job_id } = await client.upload(await slowListFor(site, folder));
       const code = await issueLocalCode(config.data_dir, identityOf(user));
       say(`\nSee a job at work in a browser: ${styleText('cyan', signInLink(url, code, `/jobs/${job_id}`))}`);
-      say('The link signs in once, within ten minutes.');
+      say('The link signs you in once, and expires after ten minutes.');
       say(`\nThe service keeps running at ${styleText('cyan', url)}; its API reference is at ${url}/docs.`);
       say(`A token for it: DATA_DIR=${config.data_dir} npm run -s token -- --user ${user} --email ${user}@example.com`);
       say('Ctrl-C ends it.');

@@ -192,7 +192,7 @@ class Holding {
   /** Two holders at once do no harm: the next one need not wait until the last call of this one has ended. */
   async #giveUp(renewing: Promise<void> | null): Promise<void> {
     const reason = this.#unable_because ?? 'its passes fail';
-    this.#options.logger?.warn({ lease: this.#name, reason }, 'the work stands: this process gives its lease up');
+    this.#options.logger?.warn({ lease: this.#name, reason }, 'the work has stalled: this process releases its lease');
     this.#is_holder = false;
     this.#stands_back_until = this.#now() + STAND_BACK_MS;
     await atMost(RETRY_MS, renewing);

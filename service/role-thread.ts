@@ -236,7 +236,7 @@ async function play(role: ThreadRole, stores: Stores, opening: LateStores): Prom
         const fault = storeFaultOf(error);
         if (fault === null) throw error;
         const reason = fault === 'storage_full' ? 'there is no room to write' : 'a store does not answer';
-        role_logger.warn({ err: error, failures }, `${reason}: the role waits and then goes on by itself`);
+        role_logger.warn({ err: error, failures }, `${reason}: the role waits and then continues by itself`);
         signs.say('waiting', reason);
         await backOff(failures, LONGEST_PAUSE_MS, signal);
       }

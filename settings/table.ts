@@ -66,7 +66,7 @@ export const SETTINGS = {
   DISK_RESERVE_MB: amount(
     0,
     10_000_000,
-    'The megabytes of a disk that rebuilds, exports and copies leave to users; unset: 5 % of the disk, at most 1 GiB.',
+    'The megabytes of disk space that rebuilds, exports and copies leave free for users; unset: 5% of the disk, at most 1 GiB.',
   ),
   ROLES: roles('The roles of this process.'),
   LOG_FILE: text(null, 'The file that the service appends log lines to; unset: standard output.'),
@@ -105,7 +105,7 @@ export const SETTINGS = {
   NATS_REPLICAS: amount(
     1,
     5,
-    'The servers of a NATS cluster that keep each message; unset: 3 where the cluster has 3 servers, else 1. A queue that has fewer gets as many.',
+    'The number of NATS servers that keep each message; unset: 3 in a cluster of 3 or more, else 1. A queue with fewer is raised to it.',
   ),
 
   BACKUP_KEEP: integer(7, 1, 1000, 'The most backups that are kept; a new one removes the oldest.'),

@@ -27,7 +27,7 @@ export class TransactionScope {
 
   /** Throws the error that failed the transaction, or an error when it is over. */
   check(): void {
-    if (this.#state === 'over') throw new Error('the transaction is over: use no collection of it any more');
+    if (this.#state === 'over') throw new Error('the transaction has ended: its collections can no longer be used');
     if (this.#state === 'failed') throw this.#failure;
   }
 

@@ -82,7 +82,8 @@ export function readCommand(args: readonly string[]): CheckCommand | null {
       `--format is ${quoted(named)}: it must be text, json, csv, junit, github, sarif, markdown or html`,
     );
   }
-  if (positionals.length === 0 && !resume) throw new UsageError('name a URL, a file, or - for standard input');
+  if (positionals.length === 0 && !resume)
+    throw new UsageError('there is no input: give a URL, a file, a folder, or - for standard input');
   return {
     inputs: inputsOf(positionals),
     column: values.column ?? null,

@@ -37,7 +37,7 @@ What is printed
   -o, --out FILE        also writes FILE: CSV, XLSX, JSON, JUnit XML, SARIF, Markdown, HTML or
                         text, by its ending (.csv .xlsx .json .xml .sarif .md .html .txt);
                         may be given several times
-  -q, --quiet           prints errors, what was not read, and what --format asks for; no more
+  -q, --quiet           prints only errors, what was not read, and what --format asks for
   --no-progress         shows no progress on standard error
 
 How URLs are checked; the settings CHECKER_* of the environment are the defaults

@@ -79,7 +79,7 @@ export const doctor: Command = {
 
 const awayFinding = (store: string, error: unknown): Finding => ({
   wrong: `${store} cannot be read: ${(error as Error).message}`,
-  do: 'Bring it back, or correct the setting that names it; the service waits and goes on by itself.',
+  do: 'Bring it back, or correct the setting that names it; the service waits and continues by itself.',
   runbook: 'servicenotready',
 });
 
@@ -111,7 +111,7 @@ function roleFindings(role: string, alive: readonly RoleSign[]): Finding[] {
   return [
     {
       wrong: `the role ${role} does not work: ${reason}`,
-      do: 'Bring back what it waits for; it goes on by itself.',
+      do: 'Bring back what it waits for; it continues by itself.',
       runbook: 'servicenotready',
     },
   ];

@@ -98,7 +98,7 @@ async function sqlOf(run: Run): Promise<string> {
   const is_asked = sql === '-' || given[0] === '-';
   const read = !is_asked && 'isTTY' in run.in && run.in.isTTY ? '' : await text(run.in);
   if (read.trim() === '')
-    throw new UsageError('it needs SQL: as a text in quotes, by --sql FILE, or on standard input');
+    throw new UsageError('SQL is missing: give it in quotes, with --sql FILE, or on standard input');
   return read;
 }
 

@@ -20,7 +20,7 @@ export const projectionsRebuild: Command = {
     const { verify = false, anew = false } = run.values as { verify?: boolean; anew?: boolean };
     const rebuilt = await rebuild(run, projections, { verify, anew });
     if (rebuilt === null) {
-      run.err.write('stopped: the build goes on when a projector runs, or with the same command\n');
+      run.err.write('stopped: the build continues when a projector runs, or with the same command\n');
       return EXIT.unknown;
     }
     if (run.json) run.out.write(`${JSON.stringify({ projections: rebuilt }, null, 2)}\n`);

@@ -191,7 +191,11 @@ const inclusion = route({
     },
   },
   errors: {
-    403: anError('The transaction is somebody else’s.', 'forbidden', 'Only administrators may ask for other users.'),
+    403: anError(
+      'The transaction belongs to another user.',
+      'forbidden',
+      'Only administrators may ask for other users.',
+    ),
     404: asThrown('There is no such transaction.', noTransaction()),
     409: NO_SUCH_SIZE,
   },

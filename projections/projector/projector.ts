@@ -193,7 +193,7 @@ async function unfitGenerations({ documents, projections, logger }: ProjectorOpt
       for (const spec of collections) await documents.collection(inGeneration(spec, generation));
     } catch (error) {
       if (!isFaultOfEvent(error) || (await stateOf(documents, name)).version === version) throw error;
-      logger.warn({ err: error, projection: name, generation }, 'a read model stands still until it is rebuilt');
+      logger.warn({ err: error, projection: name, generation }, 'a read model is not updated until it is rebuilt');
       unfit.set(name, generation);
     }
   }

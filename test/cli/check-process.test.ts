@@ -204,7 +204,10 @@ test('a wrong command line or input ends with 2 and says why on standard error',
   const { start } = await world(t);
   const none = start([]);
   t.is(await none.stdout(), '');
-  t.regex(await none.stderr, /^name a URL, a file, or - for standard input\nusage: npm run check/);
+  t.regex(
+    await none.stderr,
+    /^there is no input: give a URL, a file, a folder, or - for standard input\nusage: npm run check/,
+  );
   t.is(await none.closed, 2);
   const missing = start(['no.csv']);
   t.is(await missing.stderr, 'no.csv: there is no such file\n');

@@ -71,7 +71,7 @@ test('--resume needs no input, and help wins over everything', (t) => {
 });
 
 const WRONG: readonly [line: string, says: RegExp][] = [
-  ['--keep', /^name a URL, a file, or -/],
+  ['--keep', /^there is no input: give a URL, a file, a folder, or -/],
   ['a --fast', /^Unknown option '--fast'$/],
   ['a --retries', /--retries/],
   ['a --retries x', /^--retries is "x": it must be a whole number from 0 to 10$/],

@@ -157,7 +157,7 @@ test('a wrong option names the values that are valid, and ends with 2', async (t
     [['read', '--file', 'x', '--unseal'], /--unseal: only the log has the keys/],
     [['query', 'SELECT'], /Parser Error/],
     [['query', ''], /there is no statement/],
-    [['query'], /it needs SQL/],
+    [['query'], /SQL is missing/],
     [
       ['query', 'SELECT list(range) FROM range(60000000)'],
       /^(?:\d.* events\/s\n+)?this takes more memory than it gets: .*\n$/,

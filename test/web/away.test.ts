@@ -5,7 +5,7 @@ import { freePort } from '../support/free-port.ts';
 
 const { service, site } = consoleAndSite(test, { env: freePort().then((port) => ({ PORT: String(port) })) });
 
-const NOT_CURRENT = 'The service does not say how the job goes on: what you see is not current.';
+const NOT_CURRENT = 'The connection to the service is lost: what you see is not current.';
 
 /** A job that waits for credits, so that its page follows it for as long as the test wants. */
 async function waitingJob(user: string) {

@@ -35,7 +35,7 @@ export function Page({ params }: PageProps) {
       <Failure of={job} />
       {is_lost && !job.error && (
         <p class="notice" role="status">
-          The service does not say how the job goes on: what you see is not current. Trying again …
+          The connection to the service is lost: what you see is not current. Trying again …
         </p>
       )}
       <Progress job={value} speed={speed} />
