@@ -1,5 +1,5 @@
 // Writes the heads of requests as browsers do. undici knows the names of two headers in lower case only, which some servers do not know,
-// and looks at each header of each request anew.
+// and looks at each header of each request anew. Decision 207 says why it writes none of them.
 import { validateHeaderValue } from 'node:http';
 import type net from 'node:net';
 import { Writable } from 'node:stream';
