@@ -18,7 +18,18 @@ const MAX_AGE_S = '600';
 
 export function allowOrigins(origins: readonly string[]): Middleware {
   const named = new Set(origins);
-  return async (ctx, next) => {
+  /** Answers what an OPTIONS of a browser asks before its request. */
+  const preflight: Middleware = async (ctx, next) => {
+    await next();
+    const methods: string | undefined = ctx.response.get('allow'); // none of a path that there is not
+    if (!methods || ctx.get('access-control-request-method') === '') return;
+    ctx.set({
+      'Access-Control-Allow-Methods': methods,
+      'Access-Control-Allow-Headers': ctx.get('access-control-request-headers') || '*',
+      'Access-Control-Max-Age': MAX_AGE_S,
+    });
+  };
+  return (ctx, next) => {
     const origin = ctx.get('origin');
     const is_for_all = FOR_ALL.has(ctx.path);
     const is_allowed = is_for_all || named.has(origin);
@@ -30,13 +41,6 @@ export function allowOrigins(origins: readonly string[]): Middleware {
         'Access-Control-Expose-Headers': EXPOSED,
       });
     }
-    await next();
-    const methods: string | undefined = ctx.response.get('allow'); // none of a path that there is not
-    if (!is_allowed || !methods || ctx.method !== 'OPTIONS' || ctx.get('access-control-request-method') === '') return;
-    ctx.set({
-      'Access-Control-Allow-Methods': methods,
-      'Access-Control-Allow-Headers': ctx.get('access-control-request-headers') || '*',
-      'Access-Control-Max-Age': MAX_AGE_S,
-    });
+    return is_allowed && ctx.method === 'OPTIONS' ? preflight(ctx, next) : next();
   };
 }

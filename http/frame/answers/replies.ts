@@ -147,10 +147,12 @@ const KEEP_ALIVE_BYTES = 64 * 1024;
  * Sends an answer that precedes the end of the request's body (401, 413), discards the body, then closes the connection. Closing a
  * socket with unread bytes would reset it, and the client would lose its answer.
  */
-export const answerEarly: Middleware = async (ctx, next) => {
+export const answerEarly: Middleware = (ctx, next) => (hasBody(ctx.req) ? early(ctx, next) : next());
+
+const early: Middleware = async (ctx, next) => {
   await next();
   const { req, res } = ctx;
-  if (!hasBody(req) || req.complete || req.destroyed || res.headersSent) return;
+  if (req.complete || req.destroyed || res.headersSent) return;
   const is_short = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= KEEP_ALIVE_BYTES;
   const { body } = ctx;
   // Node discards the rest of a short body.

@@ -13,8 +13,8 @@ const HEADERS = {
 
 export function securityHeaders(https: boolean): Middleware {
   const headers = https ? { ...HEADERS, 'Strict-Transport-Security': 'max-age=31536000' } : HEADERS;
-  return async (ctx, next) => {
+  return (ctx, next) => {
     setHeaders(ctx, headers);
-    await next();
+    return next();
   };
 }

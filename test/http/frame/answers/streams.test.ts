@@ -54,13 +54,14 @@ const ROUTES: Route<Slow>[] = [
     ...about,
     method: 'GET',
     path: '/broken-headers',
-    responses: { 200: { description: 'Fine.', schema: Type.Object({}) } },
+    responses: { 200: { description: 'Fine.', schema: Type.Object({ long: Type.String() }) } },
     handler({ ctx }) {
-      // What the step that lets other origins read looks at, after the route.
-      ctx.response.get = () => {
+      // What the step that compresses looks at, after the route, of an answer that is long enough.
+      const get = () => {
         throw new Error('a defect of a step');
       };
-      return { body: {} };
+      Object.defineProperty(ctx.response, 'type', { get, set() {} });
+      return { body: { long: 'x'.repeat(2000) } };
     },
   }),
 ];
