@@ -11,6 +11,9 @@ const MAX_SET_LENGTH = 8 * 1024;
 const MAX_HEADER_LENGTH = 32 * 1024;
 /** A request header takes latin1 without control characters. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** tough-cookie takes this byte, which ends letters in UTF-8 such as à, for a space. No header has its stand-in. */
+const LATIN1_SPACE = '\xa0';
+const STAND_IN = '\ue000';
 
 export class CookieJar {
   /** Browsers keep cookies without a name, too. */
@@ -28,7 +31,7 @@ export class CookieJar {
     for (const header of typeof headers === 'string' ? [headers] : headers) {
       if (header.length > MAX_SET_LENGTH || !SENDABLE.test(header)) continue;
       if (this.#stored++ >= MAX_STORED) return;
-      const cookie = Cookie.parse(header, { loose: true });
+      const cookie = Cookie.parse(header.replaceAll(LATIN1_SPACE, STAND_IN), { loose: true });
       if (cookie === undefined || cookie.key.length + cookie.value.length > MAX_PAIR_LENGTH) continue;
       if (cookie.domain !== null && standsAlone(url.hostname, cookie.domain)) cookie.domain = null;
       if (cookie.path !== null) cookie.path = decoded(cookie.path);
@@ -43,7 +46,7 @@ export class CookieJar {
     const cookies = this.#jar.getCookiesSync(addressOf(url), { expire: false });
     const alive = cookies.filter((cookie) => cookie.TTL(now_ms) > 0);
     for (const cookie of alive.slice(0, MAX_COOKIES_SENT)) {
-      const pair = cookie.cookieString();
+      const pair = cookie.cookieString().replaceAll(STAND_IN, LATIN1_SPACE);
       if (header.length + pair.length > MAX_HEADER_LENGTH) break;
       header += header === '' ? pair : `; ${pair}`;
     }

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { CheckFailure } from './errors.ts';
+import { trimmed } from './headers.ts';
 import { MAX_HEAD_BYTES } from './limits.ts';
 
 type Connect = (done: (error: Error | null, socket: Socket | null) => void) => void;
@@ -219,14 +220,14 @@ function readFields(lines: readonly string[]): IncomingHttpHeaders {
     const colon = line.indexOf(':');
     if (folded && last !== null) {
       const so_far = headers[last]!;
-      const more = ` ${line.trim()}`;
+      const more = ` ${trimmed(line)}`;
       if (typeof so_far === 'string') headers[last] = so_far + more;
       else so_far[so_far.length - 1] += more;
       continue;
     }
     if (colon <= 0) continue;
     last = line.slice(0, colon).trim().toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = trimmed(line.slice(colon + 1));
     const known = headers[last];
     if (known === undefined) headers[last] = value;
     else if (typeof known === 'string') headers[last] = [known, value];

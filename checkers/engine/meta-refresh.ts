@@ -1,7 +1,7 @@
 // Finds the target of a page's meta refresh. The outcome reports it; the check does not follow it. The search reads each
 // character a few times at most, so that no hostile page makes it slow.
 import { decodeHTMLAttribute } from 'entities';
-import { withoutUser } from './redirects.ts';
+import { decodeLocation, withoutUser } from './redirects.ts';
 
 /** The search ends here, since a meta refresh stands in the head. */
 const HEAD_CHARS = 16 * 1024;
@@ -12,7 +12,10 @@ const HREF = /\shref\s{0,9}=\s{0,9}["']?([^"'\s>]{1,2048})/i;
 
 /** The http(s) URL of the page's own `<meta http-equiv="refresh">`, or of its Refresh header; null when there is none. */
 export function refreshOf(html: string, header: string | undefined, page: URL): string | null {
-  const { content, base } = refreshIn(html.slice(0, HEAD_CHARS)) ?? { content: header, base: undefined };
+  const { content, base } = refreshIn(html.slice(0, HEAD_CHARS)) ?? {
+    content: header && decodeLocation(header),
+    base: undefined,
+  };
   const target = content === undefined ? null : targetOf(content.slice(0, MAX_CONTENT_CHARS));
   const url = target === null ? null : URL.parse(target, (base && URL.parse(base, page.href)?.href) ?? page.href);
   return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? null : withoutUser(url).href;

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode } from '../../events/checks.ts';
+import { trimmed } from './headers.ts';
 
 /** As in browsers. */
 export const MAX_REDIRECTS = 20;
@@ -20,7 +21,8 @@ const INVALID: NextHop = { ok: false, code: 'invalid_redirect' };
 /** The first Location that is not blank. Without one, browsers show the answer itself. */
 export function locationOf({ location }: IncomingHttpHeaders): string | undefined {
   const all = location as string | string[] | undefined;
-  return Array.isArray(all) ? all.find((one) => one.trim() !== '') : all?.trim() || undefined;
+  if (typeof all === 'string') return trimmed(all) || undefined;
+  return all?.map(trimmed).find((one) => one !== '');
 }
 
 /**
@@ -48,7 +50,7 @@ export function withoutUser(url: URL): URL {
  * Node decodes headers as latin1, but servers that do not percent-encode their Location mostly send UTF-8. The bytes of another charset
  * are percent-encoded one by one, as in browsers: the server knows what they mean.
  */
-function decodeLocation(location: string): string {
+export function decodeLocation(location: string): string {
   if (!/[\x80-\xff]/.test(location)) return location;
   const bytes = Buffer.from(location, 'latin1');
   if (isUtf8(bytes)) return bytes.toString('utf8');

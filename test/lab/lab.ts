@@ -16,6 +16,7 @@ import { KIN } from './cases/kin.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
 import { REPORTED } from './cases/reported.ts';
+import { TARGETS } from './cases/targets.ts';
 import { TRACKED } from './cases/trackers.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 import { startOracle } from './chromium.ts';
@@ -26,9 +27,16 @@ import { differs, table, told } from './table.ts';
 const AT_ONCE = 4;
 
 async function main(words: readonly string[]): Promise<number> {
-  const cases = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN, ...TRACKED].filter(
-    ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
-  );
+  const cases = [
+    ...REDIRECTS,
+    ...ANSWERS,
+    ...CONNECTIONS,
+    ...PAGES,
+    ...REPORTED,
+    ...KIN,
+    ...TRACKED,
+    ...TARGETS,
+  ].filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
   const folder = await mkdtemp(join(tmpdir(), 'lab-'));
   try {
     const certificates = await makeCertificates(folder);

@@ -7,6 +7,7 @@ import { KIN } from './cases/kin.ts';
 import { PAGES } from './cases/pages.ts';
 import { REDIRECTS } from './cases/redirects.ts';
 import { REPORTED } from './cases/reported.ts';
+import { TARGETS } from './cases/targets.ts';
 import { TRACKED } from './cases/trackers.ts';
 import { differs, table } from './table.ts';
 
@@ -33,7 +34,7 @@ for (const [what, of, ours, theirs, fails] of ROWS) {
 }
 
 test('each case has a name of its own that can be the label of a host', (t) => {
-  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN, ...TRACKED].map(
+  const names = [...REDIRECTS, ...ANSWERS, ...CONNECTIONS, ...PAGES, ...REPORTED, ...KIN, ...TRACKED, ...TARGETS].map(
     ({ name }) => name,
   );
   t.is(new Set(names).size, names.length);

@@ -15,6 +15,7 @@ function read(text: string, piece_bytes = text.length): Head | null | 'more' {
 const ROWS: readonly [what: string, text: string, status: number | null | 'more', headers?: Record<string, unknown>][] =
   [
     ['a plain one', 'HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody', 200, { a: 'b' }],
+    ['a letter whose last byte is a space', 'HTTP/1.1 302 X\r\nA: \t/\xc3\xa0 \r\n\r\n', 302, { a: '/\xc3\xa0' }],
     ['LF alone', 'HTTP/1.1 404 Not Found\nA: b\n\n', 404, { a: 'b' }],
     ['both mixed', 'HTTP/1.1 200\r\nA: b\n\r\n', 200, { a: 'b' }],
     ['no reason', 'HTTP/1.0 503\r\n\r\n', 503],

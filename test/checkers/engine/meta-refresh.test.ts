@@ -76,3 +76,7 @@ test('the search takes no time over pages that are made to be slow', (t) => {
   });
   t.true(took_ms < 1000, `${took_ms} ms`);
 });
+
+test('a Refresh header is read as UTF-8, to its last letter', (t) => {
+  t.is(refreshOf('', '0;url=/citt\xc3\xa0', PAGE), 'https://a.example/citt%C3%A0');
+});

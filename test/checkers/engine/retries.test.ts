@@ -1,6 +1,6 @@
 // Retries, their waits, and the targets of redirects.
 import test from 'ava';
-import { nextHop } from '../../../checkers/engine/redirects.ts';
+import { locationOf, nextHop } from '../../../checkers/engine/redirects.ts';
 import { parseRetryAfter, RETRY_AFTER_CAP_MS, retryDelay } from '../../../checkers/engine/retries.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -59,6 +59,9 @@ const HOPS: readonly [location: string | undefined, url: string | null][] = [
   ['https:z', 'https://a.example/x/z#part'],
   ['  /z  ', 'https://a.example/z#part'],
   ['/a b', 'https://a.example/a%20b#part'],
+  // Their last bytes are spaces in latin1.
+  [' /città\t', 'https://a.example/citt%C3%A0#part'],
+  ['\u00a0', 'https://a.example/x/%C2%A0#part'],
   ['https://bücher.example/', 'https://xn--bcher-kva.example/#part'],
   ['http://0x7f.1/', 'http://127.0.0.1/#part'],
   ['ftp://b.example/', null],
@@ -75,7 +78,7 @@ const HOPS: readonly [location: string | undefined, url: string | null][] = [
 for (const [location, url] of HOPS) {
   test(`Location ${JSON.stringify(location)} leads to ${url ?? 'nowhere'}`, (t) => {
     const header = location === undefined ? undefined : Buffer.from(location).toString('latin1');
-    const hop = nextHop(FROM, header);
+    const hop = nextHop(FROM, locationOf({ location: header }));
     t.is(hop.ok ? hop.url.href : null, url);
   });
 }
