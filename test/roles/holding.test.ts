@@ -35,6 +35,8 @@ function openWorld(t: ExecutionContext) {
       unable: null as string | null,
       hangs: false,
       fails: false,
+      /** No pass of it ends. */
+      stands: false,
       /** How long the store takes for the release. */
       release_ms: 0,
       has_let_go: false,
@@ -57,7 +59,7 @@ function openWorld(t: ExecutionContext) {
     const run = async (signal: AbortSignal, work: Work) => {
       const passes = setInterval(() => {
         if (process.fails) work.failed('its pass fails');
-        else work.done();
+        else if (!process.stands) work.done();
       }, STEP_MS);
       if (!signal.aborted) await once(signal, 'abort');
       clearInterval(passes);
@@ -153,11 +155,11 @@ test.serial('who gives a lease up and is stopped meanwhile ends when the lease i
 test.serial('who takes a lease over works only when its first pass is done', async (t) => {
   const world = openWorld(t);
   const one = world.start('one');
-  one.fails = true;
+  one.stands = true;
   await world.pass(500);
   t.is(world.holder(), 'one');
-  t.is(one.state, 'waiting');
-  one.fails = false;
+  t.deepEqual([one.state, one.reason], ['waiting', 'it takes the work over']);
+  one.stands = false;
   await world.pass(500);
   t.is(one.state, 'working');
 });

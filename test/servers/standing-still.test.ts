@@ -108,7 +108,7 @@ class Still {
   async bothCut(): Promise<void> {
     await this.#leader('projector');
     const roads = this.#world.of('projector').map((one) => this.#world.roadOf(one, this.#world.servers.eventstore));
-    const { epoch } = await this.#world.projected();
+    const { epoch, checkpoint } = await this.#world.projected();
     for (const road of roads) road.hold(BOTH);
     const job = this.#submit(5);
     const told_ms = await this.#within('told', async () => (await this.#failed()).includes('projector'));
@@ -118,6 +118,11 @@ class Still {
       this.#t.true((await this.#failed()).length > 0, 'nobody can do the work');
     this.#t.is((await this.#world.projected()).epoch, epoch, 'no projector began while none could work');
     for (const road of roads) road.release();
+    await this.#within('ready', async () => (await this.#failed()).length === 0);
+    this.#t.true(
+      (await this.#world.projected()).checkpoint > checkpoint,
+      'ready means that the read models have moved',
+    );
     this.#bounded('both projectors back: a job is done', await this.#within('done', () => this.#isDone(job)), BACK_MS);
   }
 

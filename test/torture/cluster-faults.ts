@@ -5,6 +5,8 @@ import { type Fault, type Run, STORE_BACK_MS, troubling, type World } from './fa
 import { emptied } from './leaders.ts';
 import type { ServerNode } from './servers.ts';
 
+/** MongoDB elects a primary after so long without the old one. */
+const ELECTION_MS = 10_000;
 /** Past every election. */
 const AWAY_MS = 25_000;
 
@@ -35,8 +37,18 @@ export function ofClusters(world: World): Fault[] {
           );
         }),
     },
-    { kind: 'a lost leader', weight: 1, back_ms, run: leaving(({ program }) => program.kill(AWAY_MS)) },
-    { kind: 'a silent leader', weight: 1, back_ms, run: leaving(({ program }) => program.freeze(AWAY_MS)) },
+    {
+      kind: 'a lost leader',
+      weight: 1,
+      back_ms: back_ms + ELECTION_MS,
+      run: leaving(({ program }) => program.kill(AWAY_MS)),
+    },
+    {
+      kind: 'a silent leader',
+      weight: 1,
+      back_ms: back_ms + ELECTION_MS,
+      run: leaving(({ program }) => program.freeze(AWAY_MS)),
+    },
     {
       kind: 'a node that lost its data',
       weight: 1,

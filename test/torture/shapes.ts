@@ -122,6 +122,8 @@ export async function openShape(
     HEAVY_REQUESTS_PER_CALLER: '1000',
     REQUEST_WAIT_MS: '10000',
     NODE_NO_WARNINGS: '1',
+    // With the flag of node below, as `npm start` sets them.
+    ...{ MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' },
     ...{ SMTP_URL: smtp_url, MAIL_FROM: 'Torture <torture@example.com>' },
     NODE_OPTIONS: `--import ${CLOCK} --import ${NAMES}`,
     NODE_COMPILE_CACHE: COMPILED,
@@ -150,7 +152,7 @@ export async function openShape(
       {
         name: process_name,
         command: process.execPath,
-        args: [MAIN],
+        args: ['--max-semi-space-size=8', MAIN],
         env: { ...env, ...storesOf(n), ...of_role },
         log_file: join(folder, `${process_name.replaceAll('/', '-')}.log`),
       },
