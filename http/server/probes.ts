@@ -32,10 +32,10 @@ export interface ProbeOptions {
 }
 
 const READY_MS = 2000;
-/** Each process asks itself every second: a check that fails for hours has a line a minute, and one whenever its detail changes. */
+/** Each process asks itself every second: a check that fails for hours has a line a minute, and one whenever its detail changes by more than its numbers. */
 const SAME_LINE_MS = 60_000;
 /** By the checks of a process: the last line of each check that fails. */
-const lines = new WeakMap<object, Map<string, { detail: string; at_ms: number }>>();
+const lines = new WeakMap<object, Map<string, { kind: string; at_ms: number }>>();
 
 export type ProbeReply = Reply & { body: object | string };
 
@@ -64,7 +64,7 @@ interface Check {
 /** Runs all checks. A check that takes longer than 2 s fails. */
 async function checkAll(options: ProbeOptions): Promise<Record<string, Check>> {
   const { log, readiness, advisory = {}, monotonic = () => performance.now() } = options;
-  const last = lines.get(readiness) ?? new Map<string, { detail: string; at_ms: number }>();
+  const last = lines.get(readiness) ?? new Map<string, { kind: string; at_ms: number }>();
   lines.set(readiness, last);
   const outcomes = Object.entries({ ...readiness, ...advisory }).map(
     async ([name, check]): Promise<[string, Check]> => {
@@ -79,10 +79,11 @@ async function checkAll(options: ProbeOptions): Promise<Record<string, Check>> {
       } catch (error) {
         // Other errors may name addresses, so only the log shows them.
         const detail = error instanceof NotReady ? error.message : 'it does not work';
+        const kind = detail.replaceAll(/\d+/g, '');
         const line = last.get(name);
         const at_ms = monotonic();
-        if (line?.detail !== detail || at_ms - line.at_ms >= SAME_LINE_MS) {
-          last.set(name, { detail, at_ms });
+        if (line?.kind !== kind || at_ms - line.at_ms >= SAME_LINE_MS) {
+          last.set(name, { kind, at_ms });
           log.warn(
             { check: name, ...(error instanceof NotReady ? { detail } : { err: error }) },
             Object.hasOwn(advisory, name) ? 'something does not work, and leaves the service ready' : 'not ready',

@@ -26,4 +26,9 @@ test('a check that goes on failing has one line a minute, and another when its r
   clock_ms = 60_000;
   await ask('no name server');
   t.is(lines.length, 4);
+  // Reasons tell how long or how many: these numbers grow with each look.
+  await ask('fails since 4 s (a store does not answer)');
+  await ask('fails since 5 s (a store does not answer)');
+  await ask('fails since 12 s (a store does not answer)');
+  t.deepEqual(lines.slice(4), ['fails since 4 s (a store does not answer)']);
 });
