@@ -48,7 +48,7 @@ const SHOWN: Readonly<Record<string, string>> = {
     'adapters/identity/local.test.ts: a token of this folder names its user',
   'prints a link that signs a browser in once':
     'adapters/identity/local.test.ts: the code of a link signs in within ten minutes',
-  'serves loopback only':
+  'listens on loopback only':
     'service/config.test.ts: readConfig refuses the local issuer on an address that others can reach',
   'the service verifies its tokens':
     'adapters/identity/provider.test.ts: a user who signs in gets a token that the service takes',
