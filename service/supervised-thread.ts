@@ -8,8 +8,8 @@ import { pause as pauseFor } from '../time/pause.ts';
 
 /** A thread without a heartbeat for this long hangs. */
 const SILENT_MS = 10_000;
-/** A thread's first heartbeat may take this long: it loads its modules, which is slow on a busy machine. */
-const LOADING_MS = 300_000;
+/** A thread that does not work yet may be silent for this long: it loads its modules and opens stores, which is slow on a busy machine. */
+const STARTING_MS = 300_000;
 const LOOK_MS = 1_000;
 /** The first replacement starts at once; the pauses before later ones double from the first to the longest. */
 const PAUSES = { first_ms: 1_000, longest_ms: 30_000 };
@@ -70,6 +70,8 @@ export class Silence {
 /** Times in milliseconds. */
 export interface WatchOptions {
   limit_ms: number;
+  /** Whether the thread still starts. Default: until its first heartbeat. */
+  isStarting?: () => boolean;
   monotonic?: () => number;
   look_ms?: number;
 }
@@ -77,13 +79,18 @@ export interface WatchOptions {
 /** Calls `silent` at each look while the thread has had no heartbeat for `limit_ms`. Returns a function that ends the watch. */
 export function watchSilence(
   pulse: Pulse,
-  { limit_ms, monotonic = () => performance.now(), look_ms = LOOK_MS }: WatchOptions,
+  {
+    limit_ms,
+    isStarting = () => pulse.beats === 0,
+    monotonic = () => performance.now(),
+    look_ms = LOOK_MS,
+  }: WatchOptions,
   silent: (silent_ms: number) => void,
 ): () => void {
   const silence = new Silence(pulse.beats, monotonic(), look_ms);
   const timer = setInterval(() => {
     const silent_ms = silence.look(pulse.beats, monotonic());
-    if (silent_ms >= (pulse.beats === 0 ? Math.max(LOADING_MS, limit_ms) : limit_ms)) silent(silent_ms);
+    if (silent_ms >= (isStarting() ? Math.max(STARTING_MS, limit_ms) : limit_ms)) silent(silent_ms);
   }, look_ms);
   return () => clearInterval(timer);
 }
@@ -118,8 +125,7 @@ export class SupervisedThread {
 
   /** Resolves when the first thread works; rejects when it does not. */
   async start(): Promise<void> {
-    const { thread, ended } = this.#begin();
-    const started = this.#options.started(thread);
+    const { started, ended } = this.#begin();
     await Promise.race([started, ended.then((end) => Promise.reject(end.error))]);
     void ended.then((end) => this.#replaceFrom(end));
   }
@@ -134,14 +140,18 @@ export class SupervisedThread {
     await this.#thread?.terminate();
   }
 
-  /** `ended` never rejects. */
-  #begin(): { thread: Worker; ended: Promise<ThreadEnd> } {
+  /** `ended` never rejects, and carries the error of a thread that cannot start. */
+  #begin(): { started: Promise<void>; ended: Promise<ThreadEnd> } {
     const pulse = new Pulse();
     const thread = this.#options.start({ pulse: pulse.memory, suspects: this.#suspects });
     this.#thread = thread;
     const { silent_ms: limit_ms = SILENT_MS, look_ms } = this.#options;
     let error: Error | null = null;
-    const endWatch = watchSilence(pulse, { limit_ms, look_ms, monotonic: this.#monotonic }, (silent_ms) => {
+    let starts = true;
+    const started = this.#options.started(thread).then(() => void (starts = false));
+    started.catch(() => {});
+    const watch = { limit_ms, isStarting: () => starts, look_ms, monotonic: this.#monotonic };
+    const endWatch = watchSilence(pulse, watch, (silent_ms) => {
       error ??= new Error(`the checker's thread sent no heartbeat for ${Math.round(silent_ms / 1000)} s`);
       void thread.terminate();
     });
@@ -155,7 +165,7 @@ export class SupervisedThread {
       endWatch();
       return { error: error ?? new Error(`the checker's thread ended with ${code}`), url: pulse.url };
     });
-    return { thread, ended };
+    return { started, ended };
   }
 
   async #replaceFrom(first: ThreadEnd): Promise<void> {
@@ -177,10 +187,7 @@ export class SupervisedThread {
       logger.error({ err: error, url, pause_ms }, "the checker's thread is replaced");
       await pause(pause_ms, signal);
       if (signal.aborted) return;
-      const { thread, ended } = this.#begin();
-      // `ended` carries the error of a thread that cannot start.
-      this.#options.started(thread).catch(() => {});
-      end = await ended;
+      end = await this.#begin().ended;
     }
   }
 

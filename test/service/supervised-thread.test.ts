@@ -1,5 +1,5 @@
 // When a checker's thread is replaced, with what the next one starts, and when there is no next one.
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import { pino } from 'pino';
@@ -117,6 +117,27 @@ test('the supervisor does not replace a thread that cannot start', async (t) => 
   });
   await t.throwsAsync(broken.start(), { message: /ended with 3/ });
   await thread.start();
+  await thread.stop();
+  t.is(starts.length, 1);
+});
+
+test('the supervisor waits for a thread that hangs between its first heartbeat and its start', async (t) => {
+  const starts: ThreadStart[] = [];
+  const thread = new SupervisedThread({
+    start: (data) => {
+      starts.push(data);
+      return threadOf(`const until = Date.now() + 1000; while (Date.now() < until); parentPort.postMessage('works');
+        setInterval(() => pulse.beat(), 5);`)(data);
+    },
+    started: async (one) => {
+      for await (const [said] of on(one, 'message')) if (said === 'works') return;
+    },
+    logger,
+    failed: () => {},
+    look_ms: 50,
+    silent_ms: 200,
+  });
+  await t.notThrowsAsync(thread.start());
   await thread.stop();
   t.is(starts.length, 1);
 });
