@@ -44,6 +44,7 @@ export const results = route({
   heavy: true,
   job: 'id',
   of_results: true,
+  made_of: 'job',
   summary: 'List the results of a job, in order of submission',
   description:
     'Pages by offset may shift while results arrive. Pages by cursor neither repeat nor miss a result: begin with an empty `cursor`, ' +
@@ -101,7 +102,8 @@ export const results = route({
     const then = await read.jobs.get(job._id);
     if (!then) throw jobNotFound();
     assertResultsKept(then);
-    return answer(await cursorPage(then, { cursor, limit, signal }, filter, services));
+    // The next one waits too.
+    return { ...answer(await cursorPage(then, { cursor, limit, signal }, filter, services)), unchanged: () => false };
   },
 });
 

@@ -1,4 +1,5 @@
 // Reads that come again and again are answered from memory, and see each change at once all the same.
+import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
 import { openErasures } from '../../commands/users/user.ts';
 import { type Behind, openBehind, until } from '../support/behind.ts';
@@ -71,6 +72,22 @@ test('nobody gets what was read by another, or by themselves before they were er
   t.is((await bob.ask('GET', job)).status, 401);
 });
 
+test('an empty page of results waits for some each time that it is asked for', async (t) => {
+  const silent = createServer();
+  await new Promise<void>((listens) => silent.listen(0, '127.0.0.1', listens));
+  t.teardown(() => silent.close());
+  const erin = await service.keyHolder('erin');
+  const urls = [`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`];
+  const { job_id } = (await erin.ask('POST', '/api/v2/jobs', { urls })).body;
+  for (let n = 0; n < 4; n++) {
+    const asked_at = performance.now();
+    const { body } = await erin.ask('GET', `/api/v2/jobs/${job_id}/results?cursor=`);
+    t.deepEqual(body.results, []);
+    t.true(performance.now() - asked_at > 1500, `page ${n + 1}`);
+  }
+  t.is((await erin.ask('DELETE', `/api/v2/jobs/${job_id}`)).status, 200);
+});
+
 test('a key that was revoked reads nothing more, however often it has read before', async (t) => {
   const dora = await service.client('dora');
   const { body: key } = await dora.ask('POST', '/users/me/api-keys', { name: 'test' });
@@ -79,6 +96,7 @@ test('a key that was revoked reads nothing more, however often it has read befor
   await holder.ended(job_id);
   const job = `/api/v2/jobs/${job_id}`;
   t.is((await often(holder, job)).body.status, 'completed');
+  t.is((await often(holder, `${job}/results?cursor=`)).body.results.length, 2);
   await dora.ask('DELETE', `/users/me/api-keys/${key.id}`);
-  t.is((await holder.ask('GET', job)).status, 401);
+  for (const path of [job, `${job}/results?cursor=`]) t.is((await holder.ask('GET', path)).status, 401);
 });
