@@ -37,8 +37,14 @@ test('no setting that the roles of a machine set for themselves is in the file t
   t.is(new Set(by_role.map(([, port]) => port)).size, ROLES.length);
   const shared_names = names(shared.exec(guide)![1]!);
   t.true(shared_names.has('EVENTSTORE_URL'));
-  t.false(shared_names.has('METRICS_PORT'));
-  t.false(shared_names.has('ROLES'));
+  for (const own of ['METRICS_PORT', 'ROLES', 'DATA_DIR']) t.false(shared_names.has(own), own);
+});
+
+test('each role of a machine keeps its files where the unit may write', (t) => {
+  const state = /^StateDirectory=(.+)$/m.exec(UNITS['url-checker.service'])![1];
+  t.regex(UNITS['url-checker.service'], /^ProtectSystem=strict$/m);
+  const drop_in = /role\.conf`:\n\n```ini\n([\s\S]*?)```/.exec(read('docs/guides/three-machines.md'))![1]!;
+  t.true(drop_in.includes(`DATA_DIR=/var/lib/${state}/%i`), drop_in);
 });
 
 test('both proxies let the largest file through', (t) => {
