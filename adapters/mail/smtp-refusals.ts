@@ -15,6 +15,8 @@ export interface SmtpError {
 /** RFC 3463: no such mailbox, no such domain, a wrong form, ambiguous, moved, a domain without mail; the mailbox is disabled or full. */
 const OF_RECIPIENT = /^5\.(?:1\.(?:[12346]|10)|2\.[012])$/;
 const ENHANCED = /\b5\.\d{1,3}\.\d{1,3}\b/;
+/** What Microsoft's servers say of a mailbox that is not there, under a code of the network. */
+const UNKNOWN_TO_MICROSOFT = /\b5\.4\.1\b.{0,200}\brecipient address(?:es)? rejected\b/i;
 /** What servers say without an enhanced code. Their words for a refused sender, client or relay are not among these. */
 const WORDS_OF_RECIPIENT = [
   /\b(?:no such|unknown|invalid|nonexistent|inactive) (?:user|recipient|mailbox|address|account)\b/i,
@@ -37,6 +39,7 @@ export function recipientRefusal(error: SmtpError, sender: string): string | nul
   if (code === 'EENVELOPE' && command === 'API') return /\brecipients?\b/i.test(message) ? message : null;
   if (response === undefined || responseCode === undefined || responseCode < 500) return null;
   if (command !== 'RCPT TO' && command !== 'DATA') return null;
+  if (command === 'RCPT TO' && UNKNOWN_TO_MICROSOFT.test(response)) return response;
   if (WORDS_OF_SENDER.test(response) || response.toLowerCase().includes(sender.toLowerCase())) return null;
   const enhanced = ENHANCED.exec(response)?.[0];
   if (enhanced !== undefined) return OF_RECIPIENT.test(enhanced) ? response : null;

@@ -118,6 +118,7 @@ test('what a server says of this recipient alone is a refusal, and nothing else'
   for (const [at, said] of [
     ['rcpt', '550 5.1.1 <alice@example.com>: Recipient address rejected: User unknown in local recipient table'],
     ['rcpt', '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup'],
+    ['rcpt', '550 5.4.1 Recipient address rejected: Access denied. AS(201806281)'],
     ['rcpt', '550-5.1.1 The email account that you tried to reach does not exist'],
     ['rcpt', '552 5.2.2 Mailbox full'],
     ['rcpt', '553 sorry, no mailbox here by that name (#5.1.1)'],
