@@ -1,6 +1,7 @@
 // Tortures the service in several shapes at once: random clients, a stranger, random faults, then quiet, and everything is held to a model.
 //   TORTURE_SECONDS=600 TORTURE_SEED=1 TORTURE_SHAPES=embedded,apart,servers npm run torture
 // TORTURE_FAULTS names the kinds of faults that are drawn, with commas; TORTURE_MEASURED=1 lets each come alone, and the table has its seconds.
+// TORTURE_KEEP=1 keeps the data, as a failure does, in SHAPE/kept of the folder: such as for compare-copies.ts.
 // The exit code is 1 when anything does not hold, with a line for each violation; `--tap` prints the sentences as TAP.
 // The shape "servers", and "clusters" with three nodes each, which runs when it is named, want MONGOD_BIN and NATS_SERVER_BIN; a disk is filled where `mount -t tmpfs` is possible.
 import { randomInt } from 'node:crypto';
@@ -162,7 +163,7 @@ async function torture(name: ShapeName, seconds: number, random: Random, folder:
     await target.close();
     count(counts, evidence, faults.counts);
     if (shape.disk_refused !== null) counts.set(`no disk could be filled here (${shape.disk_refused})`, 0);
-    if ([...findings.values()].some(({ broken }) => broken.length > 0)) {
+    if (is_kept || [...findings.values()].some(({ broken }) => broken.length > 0)) {
       await cp(shape.data_dir, join(folder, 'kept'), { recursive: true, filter: (path) => !path.endsWith('ballast') });
     }
   } catch (error) {
@@ -263,6 +264,7 @@ if (!(seconds > 0) || !Number.isInteger(seed) || unknown.length > 0) {
   throw new Error(`TORTURE_SECONDS and TORTURE_SEED want numbers, TORTURE_SHAPES some of ${SHAPES.join(', ')}`);
 }
 const only = (process.env.TORTURE_FAULTS ?? '').split(',').filter(Boolean);
+const is_kept = process.env.TORTURE_KEEP === '1';
 const is_tap = process.argv.includes('--tap');
 const say = (line: string) => console.log(is_tap ? `# ${line}` : line);
 process.setMaxListeners(0); // each program that is supervised hears of the end
@@ -296,5 +298,6 @@ for (const { name, counts, measured, findings, folder: kept } of reports) {
 }
 if (is_tap) console.log(`1..${tests}\n# tests ${tests}\n# pass ${tests - failed}\n# fail ${failed}`);
 else console.log(`${tests - failed} passed, ${failed} failed`);
-if (failed === 0) await rm(folder, { recursive: true, force: true });
+if (is_kept) say(`kept: ${folder}`);
+else if (failed === 0) await rm(folder, { recursive: true, force: true });
 process.exit(failed === 0 ? 0 : 1);
