@@ -1,6 +1,6 @@
 // `events copy`: keeps a copy of the events for other tools, as the tables that SQL has.
 import { type Copy, openCopy } from '../../analysis/copy.ts';
-import type { StoredLog } from '../../events/event-store.ts';
+import type { Position, StoredLog } from '../../events/event-store.ts';
 import { storeFaultOf } from '../../events/store-faults.ts';
 import { backOff, pause } from '../../time/pause.ts';
 import { closing } from '../closing.ts';
@@ -32,18 +32,25 @@ export const eventsCopy: Command = {
     const { signal } = onInterrupts();
     const gone = new Set<string>();
     let is_published = false;
+    /** Where the log ended when the copy was brought there last. */
+    let reached: Position | null = null;
     let failures = 0;
     for (;;) {
       try {
         const { log } = await openLogToRead(run);
         await using opened = closing(log);
-        await using copy = closing(await openCopy(file, opened, { seen: assertRoom, gone }));
-        const copied = await bringUpToDate(run, copy, opened as unknown as StoredLog, signal);
-        is_published &&= copied.events === 0 && copied.removed === 0;
-        if (!is_published) await publish(copy);
-        is_published = true;
+        const stored = opened as unknown as StoredLog;
+        if (!is_published || (await hasNews(stored, reached, gone))) {
+          const head = await stored.head();
+          await using copy = closing(await openCopy(file, opened, { seen: assertRoom, gone }));
+          const copied = await bringUpToDate(run, copy, stored, signal);
+          is_published &&= copied.events === 0 && copied.removed === 0;
+          if (!is_published) await publish(copy);
+          is_published = true;
+          reached = head;
+          if (!follow || copied.events > 0 || copied.removed > 0) tell(run, copied, copy);
+        }
         failures = 0;
-        if (!follow || copied.events > 0 || copied.removed > 0) tell(run, copied, copy);
       } catch (error) {
         if (!follow || (storeFaultOf(error) === null && !isAway(error))) throw error;
         if (failures === 0) run.err.write(`a store is away, and awaited: ${(error as Error).message}\n`);
@@ -57,6 +64,13 @@ export const eventsCopy: Command = {
     }
   },
 };
+
+/** Whether the log has or lost what the copy does not know. To open the copy takes longer than this look, and locks its file. */
+async function hasNews(log: StoredLog, reached: Position | null, gone: ReadonlySet<string>): Promise<boolean> {
+  if (reached === null || (await log.head()) !== reached) return true;
+  for await (const stream of log.deletedStreams(reached)) if (!gone.has(stream)) return true;
+  return false;
+}
 
 interface Copied {
   events: number;

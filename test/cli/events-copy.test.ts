@@ -1,7 +1,7 @@
 // `npm run ops -- events copy`: to a file of DuckDB and to a folder of Parquet, once and for as long as it follows.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteEventStore } from '../../adapters/eventstore/sqlite/sqlite-event-store.ts';
@@ -75,6 +75,26 @@ test('events copy --follow takes what is appended and deleted while it runs, and
     ),
     [[0, 12]],
   );
+});
+
+test('events copy --follow leaves the file to others while the log has nothing new', async (t) => {
+  const [DATA_DIR, out] = [await filledFolder(t), await folder(t)];
+  const file = join(out, 'copy.duckdb');
+  const child = spawn(process.execPath, [OPS, 'events', 'copy', '--to', file, '--follow'], {
+    env: { ...process.env, DATA_DIR },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  let held: Awaited<ReturnType<typeof openDatabase>> | undefined;
+  await until(async () => (held = await openDatabase(file).catch(() => undefined)) !== undefined);
+  /** It reads when it looks at the log. */
+  const reads = async () => Number(/^syscr: (\d+)/m.exec(await readFile(`/proc/${child.pid}/io`, 'utf8'))![1]);
+  const before = await reads();
+  await until(async () => child.exitCode !== null || (await reads()) > before + 50);
+  t.is(child.exitCode, null);
+  await held!.close();
+  child.kill('SIGINT');
+  t.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
 test('events copy wants a place that it can write to', async (t) => {
