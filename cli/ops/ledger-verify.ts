@@ -190,7 +190,7 @@ function scopeOf({ entries, billing_events }: AuditReport, kept: number): string
   const billing = billing_events > 0 ? ` and of ${count(billing_events, 'event')} of payments and subscriptions` : '';
   return (
     `; proved by the heads: every field of ${count(entries, 'entry', 'entries')}${billing}, as far as the newest head reaches; ` +
-    'not proved: what jobs and results say, beyond that their numbers fit the entries'
+    'not proved: positions, the header with its closed periods, the last line, and what jobs and results say, beyond that their numbers fit the entries'
   );
 }
 
