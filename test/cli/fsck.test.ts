@@ -161,4 +161,49 @@ test('fsck names a document that is missing of every collection, a parked event 
   );
 });
 
+test('fsck goes on past events that cannot be read, and names each of them', async (t) => {
+  t.timeout(300_000);
+  let job_id = '';
+  const DATA_DIR = await projectedFolder(t, async (log) => {
+    await fillLedger(log);
+    job_id = await listedJob(log);
+  });
+  const db = new DatabaseSync(join(DATA_DIR, 'events.db'));
+  t.teardown(() => db.close());
+  /** Changes the n-th event of the type, and returns its position. */
+  const change = (type: string, n: number, set: string): string => {
+    const of_type = db.prepare('SELECT position FROM events WHERE type = ? ORDER BY position LIMIT 1 OFFSET ?');
+    const { position } = of_type.get(type, n)!;
+    db.exec(`UPDATE events SET ${set} WHERE position = ${position}`);
+    return String(position).padStart(16, '0');
+  };
+  const damaged = [
+    change('JobCreated', 3, 'data = substr(data, 2)'),
+    change('URLChecked', 0, "data = 'no JSON'"),
+    change('CreditsReserved', 5, "metadata = '{'"),
+    change('CreditsGranted', 0, "data = 'null'"),
+  ];
+  change('UrlsListed', 0, `data = '{"job_id":'`);
+  const { code, stdout, stderr } = await fsck(DATA_DIR, '--json');
+  t.is(code, 1, stderr);
+  const { found } = JSON.parse(stdout) as { found: string[] };
+  t.deepEqual(
+    damaged.filter((position) => !found.some((line) => line.includes(`position ${position}: `))),
+    [],
+    found.join('\n'),
+  );
+  const of_listing = `results 0 to 9 of job ${job_id}: they are not as the log has them`;
+  t.true(found.includes(of_listing), found.join('\n'));
+});
+
+test('fsck says how many events it cannot judge, and ends with 2', async (t) => {
+  const DATA_DIR = await projectedFolder(t, async (log) => {
+    const { now: _, ...metadata } = { ...commandContext(), at: '2026-01-31T09:00:00Z' };
+    await log.append('job-later', 'no_stream', [{ id: randomUUID(), type: 'JobPondered', data: {}, metadata }]);
+  });
+  const { code, stdout } = await fsck(DATA_DIR, '--quick');
+  t.regex(stdout, /^not judged: 1 event of a later version of the service, or of an unknown type$/m);
+  t.is(code, 2, stdout);
+});
+
 const OWN = /^(?:jobs|job_stats|results|balances|transactions)$/;
