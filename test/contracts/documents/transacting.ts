@@ -166,8 +166,8 @@ export function transacting(sentence: Sentence): void {
   sentence('the collections of an ended transaction refuse every call', async (t, { documents }) => {
     await documents.collection<Thing>(THINGS);
     const kept = await documents.transaction((inside) => inside.collection<Thing>(THINGS));
-    await t.throwsAsync(kept.write([{ insert: { _id: 'late' } }]), { message: /over/ });
-    await t.throwsAsync(kept.get('late'), { message: /over/ });
+    await t.throwsAsync(kept.write([{ insert: { _id: 'late' } }]), { message: /has ended/ });
+    await t.throwsAsync(kept.get('late'), { message: /has ended/ });
     t.is(await (await documents.collection<Thing>(THINGS)).count({}), 0);
   });
 }
