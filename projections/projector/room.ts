@@ -9,7 +9,8 @@ export class NoRoom extends Error {
 /** Of the size of the disk, where no setting says how much is kept. */
 const SHARE = 0.05;
 const MOST_BYTES = 2 ** 30;
-const LOOK_MS = 1_000;
+/** A build may write 100 MB a second. */
+const LOOK_MS = 50;
 /** A file with so much free within itself does not grow before the next look. */
 const REUSED_BYTES = 64 * 2 ** 20;
 const MB = 1_000_000;
@@ -42,7 +43,7 @@ export function keepRoom({ disk }: Pick<Documents, 'disk'>, reserve_mb: number |
       if (fits(need_bytes)) return;
       throw new NoRoom(`it needs about ${mb(need_bytes)} beside the live documents, and ${textOf(room, kept)}`);
     },
-    /** Throws `NoRoom` at the reserve. It looks once a second. */
+    /** Throws `NoRoom` at the reserve. It looks 20 times a second. */
     async assertReserve(): Promise<void> {
       if (!disk || monotonic() - looked_at < LOOK_MS) return;
       looked_at = monotonic();

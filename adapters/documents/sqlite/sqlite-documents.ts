@@ -1,5 +1,5 @@
 // The `Documents` port on SQLite: one file that several threads and processes of one machine share.
-import { mkdir, statfs } from 'node:fs/promises';
+import { mkdir, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type {
   Collection,
@@ -61,8 +61,7 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
     const pool = threads > 0 ? new ReaderPool({ path, threads, read_ms }) : null;
     const changes = new Changes(() => reader.all('PRAGMA data_version')[0]![0]);
     const writer = new Writer(writing, () => changes.announce());
-    const room = options.room ?? (() => roomOf(dirname(path)));
-    const disk = openDisk(reader, room);
+    const disk = openDisk(reader, options.room ?? (() => roomOf(path, reader)));
     return new SqliteDocuments(reader, pool, writer, changes, new KnownCollections(writing), disk);
   } catch (error) {
     writing.close();
@@ -70,13 +69,18 @@ export async function openSqliteDocuments(options: SqliteDocumentsOptions): Prom
   }
 }
 
-async function roomOf(folder: string): Promise<Room> {
-  const { bsize, bavail, blocks } = await statfs(folder);
-  return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+const pragmaOf = (reader: Connection, name: string) => Number(reader.all(`PRAGMA ${name}`)[0]![0]);
+
+/** The room on the disk of the file, less what the file grows by when the write-ahead log is copied into it. */
+async function roomOf(path: string, reader: Connection): Promise<Room> {
+  const { bsize, bavail, blocks } = await statfs(dirname(path));
+  const logged_bytes = await whenReadable(() => pragmaOf(reader, 'page_count') * pragmaOf(reader, 'page_size'));
+  const growth_bytes = Math.max(0, logged_bytes - (await stat(path)).size);
+  return { free_bytes: Math.max(0, bavail * bsize - growth_bytes), total_bytes: blocks * bsize };
 }
 
 function openDisk(reader: Connection, room: () => Promise<Room>): StoreDisk {
-  const pragma = (name: string) => Number(reader.all(`PRAGMA ${name}`)[0]![0]);
+  const pragma = (name: string) => pragmaOf(reader, name);
   return {
     async room() {
       const [used_bytes, reusable_bytes] = await whenReadable(() => {

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteDocuments } from '../../../adapters/documents/sqlite/sqlite-documents.ts';
 import { openSqliteEventStore } from '../../../adapters/eventstore/sqlite/sqlite-event-store.ts';
 import { creditsProjection } from '../../../projections/billing/credits.ts';
-import { reserveOf } from '../../../projections/projector/room.ts';
+import { keepRoom, reserveOf } from '../../../projections/projector/room.ts';
 import { transactions } from '../../../readmodels/billing/credits.ts';
 import {
   cancelBuild,
@@ -89,6 +89,18 @@ test('the pages of collections are counted only where the disk may be too small'
   await requestRebuild(documents, 'credits');
   await projecting(async () => (await state()).failed !== null || (await state()).generation > 2);
   t.true(counts > 0);
+});
+
+test('a build that fills a disk at 100 MB a second stops with most of the reserve left', async (t) => {
+  const room = { free_bytes: KEPT + MB, total_bytes: TOTAL, used_bytes: 0, reusable_bytes: 0 };
+  let now_ms = 0;
+  const disk = { room: async () => room, bytesOf: async () => 0 };
+  const { assertReserve } = keepRoom({ disk }, null, () => now_ms);
+  const building = async () => {
+    for (; room.free_bytes > 0; now_ms += 10, room.free_bytes -= MB) await assertReserve();
+  };
+  await t.throwsAsync(building(), { code: 'no_room' });
+  t.true(room.free_bytes > 0.8 * KEPT, String(room.free_bytes));
 });
 
 test('a rebuild stops at the reserve, and cancelling it gives its room back', async (t) => {
