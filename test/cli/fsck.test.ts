@@ -188,7 +188,7 @@ test('fsck goes on past events that cannot be read, and names each of them', asy
   t.is(code, 1, stderr);
   const { found } = JSON.parse(stdout) as { found: string[] };
   t.deepEqual(
-    damaged.filter((position) => !found.some((line) => line.includes(`position ${position}: `))),
+    damaged.filter((position) => found.filter((line) => line.includes(`position ${position}: `)).length !== 1),
     [],
     found.join('\n'),
   );

@@ -10,7 +10,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { openOutboxMailer } from '../../../adapters/mail/outbox-mailer.ts';
 import { smtpAdvice } from '../../../adapters/mail/smtp-advice.ts';
 import { openSmtpMailer } from '../../../adapters/mail/smtp-mailer.ts';
-import type { SmtpError } from '../../../adapters/mail/smtp-refusals.ts';
+import { isPutOff, type SmtpError } from '../../../adapters/mail/smtp-refusals.ts';
 import { MailPutOff } from '../../../processes/mail.ts';
 
 const mail = {
@@ -159,6 +159,12 @@ test('a mail that a server puts off waits alone, and a server that takes nothing
     const advice = smtpAdvice((error.cause ?? error) as SmtpError, { server: 'SERVER', from: 'us@check.example' });
     t.regex(advice, is_put_off ? /^SERVER works, and takes this mail later/ : /^SERVER takes no mails now/);
   }
+});
+
+test('a server that closes at a recipient puts no mail off', (t) => {
+  const answer = { message: 'm', command: 'RCPT TO', responseCode: 421, response: '421 4.7.0 Closing' };
+  t.false(isPutOff(answer));
+  t.true(isPutOff({ ...answer, responseCode: 450, response: '450 4.7.0 Later' }));
 });
 
 test('an empty address is refused', async (t) => {
